@@ -1,0 +1,2 @@
+#![doc = "The `causelog` command."]
+fn main() {}

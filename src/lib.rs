@@ -1,0 +1,11 @@
+//! An embedded event store for the processes that run AI agents.
+
+#![deny(unsafe_code)]
+
+mod contract;
+mod store;
+
+pub use contract::{
+    Code, Cursor, CursorEntry, Error, ErrorKind, Event, EventFields, EventId, HostId, IdRef, JsonText, Place,
+    Result, Seq, VERSION, cmp_utf16, limits,
+};

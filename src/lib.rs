@@ -2,7 +2,9 @@
 
 #![deny(unsafe_code)]
 
+mod codec;
 mod contract;
+mod io;
 mod store;
 
 pub use contract::{

@@ -1,0 +1,196 @@
+//! Control records: what the log says about itself, and the state they add up to.
+//!
+//! Invariants:
+//! - The state of a segment's header is the fold of every control record and event before that segment;
+//!   a reader that holds one header and the frames behind it knows everything.
+//! - Hosts and types are numbered from 0 in the order in which they were first written, without gaps; a
+//!   number never changes its meaning.
+//! - High marks only rise, and stay when events are evicted.
+
+use rkyv::rancor;
+use rkyv::util::AlignedVec;
+use rkyv::{Archive, Deserialize, Serialize};
+
+/// A control record.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
+pub enum Control {
+    /// The next host number stands for this name.
+    HostDefined {
+        /// The host's name.
+        name: String,
+    },
+    /// The next type number stands for this name.
+    TypeDefined {
+        /// The type, `family.kind`.
+        name: String,
+    },
+    /// What a host promises from here on.
+    HostDeclared {
+        /// The host's number.
+        host: u32,
+        /// Each event names its host's previous one.
+        chained: bool,
+        /// No further event of this host will come.
+        closed: bool,
+    },
+    /// Events that were held and are not any more.
+    Evicted(EvictedRange),
+    /// A segment was sealed and has this root.
+    SegmentSealed {
+        /// The segment's number.
+        segment: u64,
+        /// BLAKE3 of its sealed file.
+        root: [u8; 32],
+    },
+    /// The store is to be opened for reading alone, for this reason; an empty reason lifts it.
+    ReadOnly {
+        /// A line for people.
+        reason: String,
+    },
+    /// Frames were lost and the store was repaired.
+    Repaired {
+        /// The segment that was damaged.
+        segment: u64,
+        /// Events that could not be read again, as far as it is known.
+        lost: u64,
+    },
+}
+
+/// A range of one host's events that were held and evicted.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
+pub struct EvictedRange {
+    /// The host's number.
+    pub host: u32,
+    /// First `seq` of the range.
+    pub first: u64,
+    /// Last `seq` of the range.
+    pub last: u64,
+}
+
+/// What is known of one host.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
+pub struct HostState {
+    /// The name.
+    pub name: String,
+    /// Highest `seq` ever held; `None` before the first event.
+    pub high: Option<u64>,
+    /// Id of the event at `high`; empty before the first event.
+    pub last_id: String,
+    /// Events written, evicted ones included.
+    pub events: u64,
+    /// Each event names its host's previous one.
+    pub chained: bool,
+    /// No further event will come.
+    pub closed: bool,
+}
+
+/// What all control records and events up to a point add up to.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
+pub struct ControlState {
+    /// Hosts by number.
+    pub hosts: Vec<HostState>,
+    /// Types by number.
+    pub types: Vec<String>,
+    /// Evicted ranges, in the order in which they were evicted.
+    pub evicted: Vec<EvictedRange>,
+    /// Why the store is read-only; empty when it is not.
+    pub read_only: String,
+    /// Events written before this point, evicted ones included: the next event's arrival ordinal.
+    pub arrivals: u64,
+    /// Some held event was written after an event that names it.
+    pub late_causes: bool,
+    /// Events lost to damage and repaired around.
+    pub lost: u64,
+}
+
+impl ControlState {
+    /// Applies a control record.
+    ///
+    /// # Errors
+    /// When the record names a host that is not defined.
+    pub fn apply(&mut self, control: &Control) -> Result<(), String> {
+        match control {
+            Control::HostDefined { name } => {
+                self.hosts.push(HostState { name: name.clone(), ..HostState::default() });
+            }
+            Control::TypeDefined { name } => self.types.push(name.clone()),
+            Control::HostDeclared { host, chained, closed } => {
+                let state = self.host_mut(*host)?;
+                state.chained = *chained;
+                state.closed = *closed;
+            }
+            Control::Evicted(range) => {
+                self.host_mut(range.host)?;
+                self.evicted.push(*range);
+            }
+            Control::SegmentSealed { .. } => {}
+            Control::ReadOnly { reason } => self.read_only.clone_from(reason),
+            Control::Repaired { lost, .. } => self.lost = self.lost.saturating_add(*lost),
+        }
+        Ok(())
+    }
+
+    /// Counts an event of a host.
+    ///
+    /// # Errors
+    /// When the host is not defined, or its `seq` does not rise.
+    pub fn count_event(&mut self, host: u32, seq: u64, id: &str) -> Result<(), String> {
+        let state = self.host_mut(host)?;
+        if state.high.is_some_and(|high| seq <= high) {
+            return Err(format!("seq {seq} of host number {host} does not rise"));
+        }
+        state.high = Some(seq);
+        state.last_id.clear();
+        state.last_id.push_str(id);
+        state.events += 1;
+        self.arrivals += 1;
+        Ok(())
+    }
+
+    fn host_mut(&mut self, host: u32) -> Result<&mut HostState, String> {
+        usize::try_from(host)
+            .ok()
+            .and_then(|index| self.hosts.get_mut(index))
+            .ok_or_else(|| format!("host number {host} is not defined"))
+    }
+
+    /// Archives the state.
+    ///
+    /// # Errors
+    /// When it is longer than 32-bit pointers reach.
+    pub fn to_bytes(&self) -> Result<AlignedVec, String> {
+        rkyv::to_bytes::<rancor::Error>(self).map_err(|e| e.to_string())
+    }
+
+    /// Reads a state from bytes that may hold anything, at any alignment.
+    ///
+    /// # Errors
+    /// What rkyv's validation found.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let mut aligned = AlignedVec::<16>::with_capacity(bytes.len());
+        aligned.extend_from_slice(bytes);
+        rkyv::from_bytes::<Self, rancor::Error>(&aligned).map_err(|e| e.to_string())
+    }
+}
+
+/// Archives a control record.
+///
+/// # Errors
+/// When it is longer than 32-bit pointers reach.
+pub fn encode_control(control: &Control) -> Result<AlignedVec, String> {
+    rkyv::to_bytes::<rancor::Error>(control).map_err(|e| e.to_string())
+}
+
+/// Reads a control record from bytes that may hold anything, at any alignment.
+///
+/// # Errors
+/// What rkyv's validation found.
+pub fn check_control(body: &[u8]) -> Result<Control, String> {
+    let mut aligned = AlignedVec::<16>::with_capacity(body.len());
+    aligned.extend_from_slice(body);
+    rkyv::from_bytes::<Control, rancor::Error>(&aligned).map_err(|e| e.to_string())
+}

@@ -17,6 +17,7 @@ pub use contract::{
 /// what a power cut leaves.
 pub mod vfs {
     pub use crate::io::{
-        Counters, CountingVfs, LockMode, Mapping, MemoryVfs, OpenMode, RealVfs, Vfs, VfsFile, VfsLock,
+        AccessError, Counters, CountingVfs, LockMode, Mapping, MemoryVfs, OpenMode, ProofBudget, RealVfs,
+        Validated, Vfs, VfsFile, VfsLock,
     };
 }

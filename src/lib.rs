@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod contract;
+pub mod order;
 mod store;
 
 pub use contract::{

@@ -6,6 +6,7 @@ mod codec;
 mod contract;
 mod io;
 mod log;
+mod order;
 mod store;
 
 pub use contract::{

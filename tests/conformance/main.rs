@@ -1,0 +1,11 @@
+//! The conformance vectors: data that pins the contract, computed by another implementation.
+//!
+//! They are read from `tests/data/conformance`, or from the directory that `CAUSELOG_CONFORMANCE` names.
+//! Each test prints how many cases of a file ran, matched, and deviated by design. `docs/conformance.md`
+//! gives each deviation with its reason; our own answer is asserted there, nothing is skipped.
+
+mod harness;
+mod lines;
+mod refs;
+mod upcast;
+mod validate;

@@ -1,4 +1,8 @@
-//! The contract's vectors, in `tests/data/conformance` or the directory `CAUSELOG_CONFORMANCE` names.
+//! The conformance vectors: data that pins the contract, computed by another implementation.
+//!
+//! They are read from `tests/data/conformance`, or from the directory that `CAUSELOG_CONFORMANCE` names.
+//! Each test prints how many cases of a file ran, matched, and deviated by design. `docs/conformance.md`
+//! gives each deviation with its reason; our own answer is asserted there, nothing is skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,4 +12,9 @@
     reason = "helpers of tests, which clippy's settings for tests do not reach"
 )]
 
+mod harness;
 mod linearize;
+mod lines;
+mod refs;
+mod upcast;
+mod validate;

@@ -17,9 +17,9 @@ use rkyv::util::AlignedVec;
 
 use super::active_index::ActiveIndex;
 use super::error::LogError;
-use super::record::Record;
+use super::record::{Record, TableSizes};
 use crate::codec::{
-    ActiveEntry, FRAME_HEADER_BYTES, Fingerprint, Frame, FrameKind, FrameSeed, GroupMark, SegmentHeader, check_event,
+    ActiveEntry, Fingerprint, Frame, FrameKind, FrameSeed, GroupMark, SegmentHeader, check_event,
 };
 use crate::contract::Result;
 use crate::io::VfsFile;
@@ -71,6 +71,9 @@ impl Batch {
         self.offset + self.bytes.len() as u64
     }
 }
+
+/// Host and type numbers were checked when the segment was scanned, or are our own.
+const ANY_NUMBER: TableSizes = TableSizes { hosts: u32::MAX, types: u32::MAX };
 
 const MARK_BYTES: usize = Frame::bytes_for(GroupMark::BODY_BYTES);
 
@@ -240,17 +243,15 @@ impl ActiveSegment {
     fn read_group(&self, group: &[ActiveEntry], out: &mut Vec<Record>) -> Result<()> {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(()) };
         let bytes = self.read_bytes(first.offset, last.offset + u64::from(last.bytes) - first.offset)?;
-        let mut bodies = Vec::with_capacity(group.len());
         for entry in group {
+            // Each record gets a buffer of its own, so that holding one does not hold its neighbours.
             let at = usize::try_from(entry.offset - first.offset).unwrap_or(usize::MAX);
-            let frame = Frame::decode(bytes.get(at..).unwrap_or_default(), self.seed, entry.offset)
-                .map_err(|e| LogError::from(e).at(&self.path, self.number(), entry.offset))?;
-            let start = at + FRAME_HEADER_BYTES;
-            bodies.push((start..start + frame.body.len(), frame.ordinal));
+            let frame = bytes.get(at..).unwrap_or_default();
+            let mut buffer = AlignedVec::with_capacity(entry.bytes as usize);
+            buffer.extend_from_slice(frame.get(..entry.bytes as usize).unwrap_or(frame));
+            let record = Record::from_buffer(buffer, entry.offset, self.seed, ANY_NUMBER);
+            out.push(record.map_err(|e| e.in_segment(self.number()).at_path(&self.path))?);
         }
-        let records = Record::from_buffer(bytes, &bodies)
-            .map_err(|e| LogError::from(e).at(&self.path, self.number(), first.offset))?;
-        out.extend(records);
         Ok(())
     }
 

@@ -25,6 +25,7 @@ use super::names::{SegmentName, Stage, segment_file};
 use super::scan::{Scan, ScanStart, scan};
 use super::sealed::SealedSegment;
 use super::tail::{Tail, Torn, judge};
+use super::upkeep::remove_active;
 use super::view::Segments;
 use crate::codec::{Checkpoint, ControlState, FrameSeed, HEADER_BYTES, HeaderError, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
@@ -277,7 +278,7 @@ impl<'a> Opening<'a> {
                 && segment.check_root().is_ok()
             {
                 if self.role == Role::Writer {
-                    self.remove_active(number)?;
+                    remove_active(self.vfs, self.dir, number)?;
                 }
                 return Ok(One::Sealed(Arc::new(segment)));
             }
@@ -285,19 +286,6 @@ impl<'a> Opening<'a> {
         }
         let head = self.head(number, Stage::Active)?;
         if last { self.open_active(head) } else { self.open_rolled(head, number, forms) }
-    }
-
-    fn remove_active(&self, number: u64) -> Result<()> {
-        for name in [segment_file(number, Stage::Active), checkpoint_file(number)] {
-            let path = self.dir.join(name);
-            match self.vfs.remove(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io("cannot remove a sealed segment's active form", e).at_path(path));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
     fn head(&self, number: u64, stage: Stage) -> Result<Head> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::active::ActiveSegment;
 use super::interner::Names;
-use super::late::LateGuard;
+use super::late::{Cause, admit, guard_of};
 use super::recent::{Place, Recent};
 use super::stored::StoredEvent;
 use super::view::{Found, View};
@@ -19,6 +19,7 @@ use crate::codec::{
     encode_control,
 };
 use crate::contract::{Code, Error, ErrorKind, EventFields, IdRef, Result, limits, same};
+use crate::order::CycleGuard;
 
 /// What became of an event that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub struct Staging {
     secret: [u8; 16],
     names: Arc<Names>,
     recent: Recent,
-    late: LateGuard,
+    guard: CycleGuard,
     records: RecordBuffer,
     undo: Vec<Undo>,
 }
@@ -60,7 +61,7 @@ impl Staging {
     /// Starts from a log's state.
     pub fn new(state: ControlState, names: Arc<Names>, segment: Arc<ActiveSegment>) -> Self {
         Self {
-            late: LateGuard::new(state.late_causes, state.arrivals),
+            guard: guard_of(&state),
             secret: segment.header().secret,
             state,
             segment,
@@ -91,7 +92,6 @@ impl Staging {
         self.check_seq(event, view)?;
         let namers = view.namers(id)?;
         let causes = self.resolve(event, view)?;
-        self.late.check(id, &causes, &namers, view, self.state.arrivals)?;
         let known_host = self.names.host_number(event.host());
         let known_kind = self.names.kind_number(event.kind());
         self.check_limits(known_host, known_kind)?;
@@ -99,17 +99,21 @@ impl Staging {
         let host = known_host.unwrap_or_else(|| u32::try_from(self.state.hosts.len()).unwrap_or(UNRESOLVED));
         let kind = known_kind.unwrap_or_else(|| u32::try_from(self.state.types.len()).unwrap_or(UNRESOLVED));
         let mut records = std::mem::take(&mut self.records);
-        let staged = self.stage(event, host, kind, &causes, !namers.is_empty(), &mut records, bytes_max);
+        let mut guard = std::mem::take(&mut self.guard);
+        let staged = admit(&mut guard, id, &causes, &namers, view, || {
+            let outcome = self.stage(event, (host, kind), &causes, !namers.is_empty(), &mut records, bytes_max)?;
+            Ok((outcome, outcome != Outcome::Full))
+        });
         self.records = records;
+        self.guard = guard;
         staged
     }
 
     fn stage(
         &mut self,
         event: &impl EventFields,
-        host: u32,
-        kind: u32,
-        causes: &[(IdRef<'_>, Option<Place>)],
+        (host, kind): (u32, u32),
+        causes: &[Cause<'_>],
         late: bool,
         records: &mut RecordBuffer,
         bytes_max: u64,
@@ -236,7 +240,7 @@ impl Staging {
             }
         }
         self.recent.clear();
-        self.late = LateGuard::new(true, self.state.arrivals);
+        self.guard = guard_of(&self.state);
     }
 
     fn unsettled(&self) -> u64 {
@@ -282,7 +286,7 @@ impl Staging {
         })
     }
 
-    fn resolve<'e>(&self, event: &'e impl EventFields, view: &View) -> Result<Vec<(IdRef<'e>, Option<Place>)>> {
+    fn resolve<'e>(&self, event: &'e impl EventFields, view: &View) -> Result<Vec<Cause<'e>>> {
         event
             .causes()
             .map(|cause| {

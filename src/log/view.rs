@@ -9,14 +9,15 @@
 use std::sync::Arc;
 
 use super::active::ActiveSegment;
+use super::cursor::HostCursor;
 use super::error::LogError;
 use super::ids::IdTables;
 use super::interner::Names;
 use super::recent::Place;
 use super::record::Record;
 use super::sealed::SealedSegment;
-use crate::codec::Fingerprint;
-use crate::contract::{IdRef, Result};
+use crate::codec::{Fingerprint, offset_of};
+use crate::contract::{HostId, IdRef, Result};
 
 /// The segments of a log.
 #[derive(Clone, Debug, Default)]
@@ -174,6 +175,21 @@ impl View {
         Ok(found)
     }
 
+    /// Lists the hosts that had events before the first segment of the view, with their high marks and the
+    /// ids there.
+    ///
+    /// # Errors
+    /// System calls; damage.
+    pub fn evicted_highs(&self) -> Result<Vec<(HostId, u64, String)>> {
+        let state = match self.parts().next() {
+            Some(Part::Sealed(segment)) if segment.first_arrival() > 0 => segment.header()?.state,
+            Some(Part::Active(segment, _)) => segment.header().state.clone(),
+            _ => return Ok(Vec::new()),
+        };
+        let highs = state.hosts.into_iter().filter_map(|host| Some((host.name, host.high?, host.last_id)));
+        highs.map(|(name, high, last_id)| Ok((HostId::new(&name)?, high, last_id))).collect()
+    }
+
     /// Finds an event by its arrival ordinal in the whole log.
     ///
     /// # Errors
@@ -219,7 +235,7 @@ impl Part<'_> {
     /// Returns how many events were written before this segment.
     pub fn arrivals_before(&self) -> u64 {
         match self {
-            Self::Sealed(segment) => segment.header().state.arrivals,
+            Self::Sealed(segment) => segment.first_arrival(),
             Self::Active(segment, _) => segment.header().state.arrivals,
         }
     }
@@ -243,11 +259,86 @@ impl Part<'_> {
     /// Returns a host's last `seq` and the number of its events in this segment.
     pub fn host_last(&self, host: u32) -> Option<(u64, u64)> {
         match self {
-            Self::Sealed(segment) => segment.host_entry(host).map(|entry| (entry.last_seq, entry.events)),
+            Self::Sealed(segment) => segment.host_entry(host).map(|entry| (entry.last_seq, entry.events.into())),
             Self::Active(segment, visible) => {
                 let index = segment.index().read();
                 let list = index.of_host(host, 0, *visible);
                 list.last().and_then(|at| index.entry(*at)).map(|entry| (entry.seq, list.len() as u64))
+            }
+        }
+    }
+
+    /// Lists a host's `seq` in this segment as runs: the first, and how many follow one another.
+    ///
+    /// # Errors
+    /// System calls; damage.
+    pub fn host_runs(&self, host: u32) -> Result<Vec<(u64, u64)>> {
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        let mut push = |seq: u64| match runs.last_mut() {
+            Some((first, len)) if *first + *len == seq => *len += 1,
+            _ => runs.push((seq, 1)),
+        };
+        match self {
+            Self::Sealed(segment) => {
+                let Some(entry) = segment.host_entry(host) else { return Ok(runs) };
+                let (first, last, events) = (entry.first_seq, entry.last_seq, u64::from(entry.events));
+                if last - first + 1 == events {
+                    return Ok(vec![(first, events)]);
+                }
+                for record in segment.seek(host, 0)? {
+                    push(record?.get().seq().get());
+                }
+            }
+            Self::Active(segment, visible) => {
+                let index = segment.index().read();
+                let list = index.of_host(host, 0, *visible);
+                list.iter().filter_map(|at| index.entry(*at)).for_each(|entry| push(entry.seq));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Lists where a host's events of a type stand in this segment, by rising `seq`: for [`Part::records`].
+    ///
+    /// # Errors
+    /// System calls; damage.
+    pub fn places_of_kind(&self, kind: u32, host: u32) -> Result<Vec<u64>> {
+        match self {
+            Self::Sealed(segment) => {
+                let Some(entry) = segment.host_entry(host) else { return Ok(Vec::new()) };
+                let (start, end) = (offset_of(entry.start), offset_of(entry.end));
+                let within = segment.of_kind(kind)?.skip_while(|at| *at < start).take_while(|at| *at < end);
+                Ok(within.collect())
+            }
+            Self::Active(segment, visible) => {
+                let index = segment.index().read();
+                let of_host = |at: &&u32| index.entry(**at).is_some_and(|entry| entry.host == host);
+                Ok(index.of_kind(kind, *visible).iter().filter(of_host).map(|at| u64::from(*at)).collect())
+            }
+        }
+    }
+
+    /// Counts the events of a type.
+    ///
+    /// # Errors
+    /// System calls; damage.
+    pub fn count_of_kind(&self, kind: u32) -> Result<u64> {
+        Ok(match self {
+            Self::Sealed(segment) => segment.of_kind(kind)?.count() as u64,
+            Self::Active(segment, visible) => segment.index().read().of_kind(kind, *visible).len() as u64,
+        })
+    }
+
+    /// Reads the events at places that this part gave out.
+    ///
+    /// # Errors
+    /// System calls; damage.
+    pub fn records(&self, places: &[u64]) -> Result<Vec<Record>> {
+        match self {
+            Self::Sealed(segment) => places.iter().map(|at| segment.record_at(*at)).collect(),
+            Self::Active(segment, _) => {
+                let ordinals: Vec<u32> = places.iter().filter_map(|at| u32::try_from(*at).ok()).collect();
+                segment.records(&ordinals)
             }
         }
     }

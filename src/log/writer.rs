@@ -23,7 +23,8 @@ use super::error::LogError;
 use super::group::{Failure, Group, Leader};
 use super::interner::Names;
 use super::mark::MarkWriter;
-use super::names::{creating_file, segment_file};
+use super::files::creating_file;
+use super::names::{Stage, segment_file};
 use super::staging::{Outcome, Staging};
 use super::view::{Segments, View};
 use crate::codec::{Control, Form, FrameKind, GroupMark, SegmentHeader};
@@ -407,7 +408,7 @@ fn poisoned(message: &str) -> Error {
 /// What the system calls report.
 pub fn create_active(vfs: &dyn Vfs, dir: &std::path::Path, header: SegmentHeader) -> Result<ActiveSegment> {
     let number = header.segment;
-    let (temporary, path) = (dir.join(creating_file(number)), dir.join(segment_file(number, Form::Active)));
+    let (temporary, path) = (dir.join(creating_file(number)), dir.join(segment_file(number, Stage::Active)));
     let bytes = header.to_bytes().map_err(Error::corrupt)?;
     let create = || -> std::io::Result<_> {
         if vfs.exists(&temporary)? {

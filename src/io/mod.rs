@@ -1,5 +1,15 @@
 //! The only layer that opens files.
 
+mod counting;
+mod memory;
+mod mmap;
+mod real;
+#[cfg(test)]
+mod tests;
 mod vfs;
 
+pub use counting::{Counters, CountingVfs};
+pub use memory::MemoryVfs;
+pub use mmap::{AccessError, ProofBudget, Validated};
+pub use real::RealVfs;
 pub use vfs::{LockMode, Mapping, OpenMode, Vfs, VfsFile, VfsLock};

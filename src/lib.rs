@@ -5,6 +5,7 @@
 mod codec;
 mod contract;
 mod io;
+mod log;
 mod store;
 
 pub use contract::{

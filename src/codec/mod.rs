@@ -2,12 +2,23 @@
 
 mod archive;
 mod control;
+mod filter;
+mod fingerprint;
+mod footer;
 mod frame;
 mod header;
+mod table;
 
 pub use archive::{
     ArchivedEventRecord, CauseRecord, EventRecord, IdRecord, RecordBuffer, UNRESOLVED, check_event,
 };
 pub use control::{Control, ControlState, EvictedRange, HostState, check_control, encode_control};
+pub use filter::FilterShape;
+pub use fingerprint::Fingerprint;
+pub use footer::{
+    BLOCK_ENTRY_BYTES, BlockEntry, FooterError, HOST_ENTRY_BYTES, HostEntry, Section, SectionPlace,
+    TRAILER_BYTES, Trailer, offset_of, place_of,
+};
 pub use frame::{FRAME_ALIGN, FRAME_HEADER_BYTES, Frame, FrameError, FrameKind, FrameSeed, GroupMark};
 pub use header::{Form, HEADER_BYTES, HeaderError, SegmentHeader};
+pub use table::{Partition, TABLE_FOOT_BYTES, TableEntry, TableError, TableLayout, TableWriter, write_table};

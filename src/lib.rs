@@ -5,7 +5,7 @@
 mod codec;
 mod contract;
 mod io;
-// mod log;
+mod log;
 pub mod order;
 mod store;
 

@@ -80,7 +80,7 @@ impl Checkpoint {
             put_varint(&mut entries, u64::from(entry.kind));
             let before = seqs.insert(entry.host, entry.seq).unwrap_or(0);
             put_varint(&mut entries, entry.seq - before);
-            entries.extend_from_slice(&entry.id.get().to_le_bytes());
+            entries.extend_from_slice(&entry.id.0.to_le_bytes());
             end = entry.offset + u64::from(entry.bytes);
         }
         let mut out =
@@ -95,7 +95,7 @@ impl Checkpoint {
         }
         out.extend_from_slice(&entries);
         for (fingerprint, ordinal) in &self.dangling {
-            out.extend_from_slice(&fingerprint.get().to_le_bytes());
+            out.extend_from_slice(&fingerprint.0.to_le_bytes());
             out.extend_from_slice(&ordinal.to_le_bytes());
         }
         out.extend_from_slice(&state);
@@ -140,7 +140,7 @@ impl Checkpoint {
             let (id, after) = raw.split_first_chunk::<8>()?;
             raw = after;
             place = offset.checked_add(u64::from(bytes))?;
-            let id = Fingerprint::new(u64::from_le_bytes(*id));
+            let id = Fingerprint(u64::from_le_bytes(*id));
             entries.push(ActiveEntry { offset, bytes, host, kind, seq, id });
         }
         let (raw_dangling, state) = rest.split_at_checked(dangling_count.checked_mul(12)?)?;
@@ -149,7 +149,7 @@ impl Checkpoint {
             .iter()
             .map(|[a, b, c, d, e, f, g, h, i, j, k, l]| {
                 let fingerprint = u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]);
-                (Fingerprint::new(fingerprint), u32::from_le_bytes([*i, *j, *k, *l]))
+                (Fingerprint(fingerprint), u32::from_le_bytes([*i, *j, *k, *l]))
             })
             .collect();
         if !raw.is_empty() || place > end || state.len() != length(64)? {
@@ -171,11 +171,11 @@ mod tests {
             let seq = &mut seqs[usize::from(*host)];
             *seq += 1 + u64::from(*gap);
             let bytes = 24 + u32::from(*gap) * 8;
-            let id = Fingerprint::new(*id);
+            let id = Fingerprint(*id);
             entries.push(ActiveEntry { offset: end, bytes, host: (*host).into(), kind: 3, seq: *seq, id });
             end += u64::from(bytes) + u64::from(*gap % 3) * 16;
         }
-        let dangling = seed.iter().map(|(host, _, id)| (Fingerprint::new(!id), (*host).into())).collect();
+        let dangling = seed.iter().map(|(host, _, id)| (Fingerprint(!id), (*host).into())).collect();
         Checkpoint { store: [9; 16], segment: 4, end, entries, dangling, state: ControlState::default() }
     }
 

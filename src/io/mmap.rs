@@ -180,6 +180,53 @@ where
     }
 }
 
+/// A checked record, kept together with the mapping it lies in. Reading it checks nothing.
+///
+/// Made by [`Validated::record`]. Cloning counts a reference; nothing is copied.
+pub struct Proven<T: 'static> {
+    /// Borrowed from what `source` holds, so never handed out for longer than `&self`.
+    record: &'static T,
+    source: Arc<Validated<T>>,
+}
+
+impl<T> Validated<T>
+where
+    T: Portable + for<'a> CheckBytes<HighValidator<'a, Failure>> + 'static,
+{
+    /// Returns the record archived in a range as [`Validated::get`] does, with a share of the mapping.
+    ///
+    /// # Errors
+    /// [`AccessError`], the same at every call for the same range.
+    pub fn record(self: &Arc<Self>, range: Range<usize>) -> Result<Proven<T>, AccessError> {
+        let record: *const T = self.get(range)?;
+        // SAFETY: the record lies in `self.bytes`, which stays in place, unchanged and borrowed by
+        // nobody mutably as long as the `Validated` lives; the `Proven` holds a share of that. The
+        // lifetime is not really `'static`; the field is private, and `deref` cuts it to `&self`.
+        let record: &'static T = unsafe { &*record };
+        Ok(Proven { record, source: Arc::clone(self) })
+    }
+}
+
+impl<T> std::ops::Deref for Proven<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.record
+    }
+}
+
+impl<T> Clone for Proven<T> {
+    fn clone(&self) -> Self {
+        Self { record: self.record, source: Arc::clone(&self.source) }
+    }
+}
+
+impl<T> fmt::Debug for Proven<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Proven(in {:?})", self.source)
+    }
+}
+
 impl<T> Drop for Validated<T> {
     fn drop(&mut self) {
         let chunks = self.proofs.iter().filter(|chunk| chunk.get().is_some()).count();
@@ -237,6 +284,17 @@ mod tests {
         }
         assert_eq!(validated.get(second).unwrap().number, 2);
         assert_eq!(proofs(&validated), 2);
+    }
+
+    #[test]
+    fn a_record_keeps_its_mapping() {
+        let (bytes, [first, second]) = two_records();
+        let validated = Arc::new(validated(bytes, 0));
+        let records = [first, second].map(|range| validated.record(range).unwrap());
+        drop(validated);
+        let copy = records[0].clone();
+        assert_eq!(records.map(|record| record.number.to_native()), [1, 2]);
+        assert_eq!(copy.text, "the first of the two texts");
     }
 
     #[test]

@@ -12,6 +12,6 @@ mod vfs;
 pub use counting::{Counters, CountingVfs};
 pub use faulty::{Call, Calls, Failure, Fault, FaultyVfs};
 pub use memory::MemoryVfs;
-pub use mmap::{AccessError, ProofBudget, Validated};
+pub use mmap::{AccessError, ProofBudget, Proven, Validated};
 pub use real::RealVfs;
 pub use vfs::{LockMode, Mapping, OpenMode, Vfs, VfsFile, VfsLock};

@@ -79,7 +79,13 @@ const MARK_BYTES: usize = Frame::bytes_for(GroupMark::BODY_BYTES);
 
 impl ActiveSegment {
     /// Wraps an open file whose frames end at `end` and are all durable and indexed.
-    pub fn new(header: SegmentHeader, path: PathBuf, file: Arc<dyn VfsFile>, index: ActiveIndex, end: u64) -> Self {
+    pub fn new(
+        header: SegmentHeader,
+        path: PathBuf,
+        file: Arc<dyn VfsFile>,
+        index: ActiveIndex,
+        end: u64,
+    ) -> Self {
         let events = u32::try_from(index.len()).unwrap_or(u32::MAX);
         let seed = FrameSeed::new(&header.store, header.segment, header.form.code());
         Self {
@@ -156,7 +162,8 @@ impl ActiveSegment {
             staged.pending.resize(MARK_BYTES, 0);
         }
         let offset = staged.start + staged.pending.len() as u64;
-        let bytes = Frame::encode(&mut staged.pending, self.seed, offset, kind, ordinal, body).map_err(LogError::from)?;
+        let bytes = Frame::encode(&mut staged.pending, self.seed, offset, kind, ordinal, body)
+            .map_err(LogError::from)?;
         Ok((offset, u32::try_from(bytes).unwrap_or(u32::MAX)))
     }
 
@@ -260,7 +267,9 @@ impl ActiveSegment {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         if offset >= self.written_end() {
             let staged = self.staged.lock();
-            for (start, held) in [(staged.in_flight.0, &**staged.in_flight.1), (staged.start, &staged.pending)] {
+            for (start, held) in
+                [(staged.in_flight.0, &**staged.in_flight.1), (staged.start, &staged.pending)]
+            {
                 let at = offset.checked_sub(start).and_then(|at| usize::try_from(at).ok());
                 if let Some(found) = at.and_then(|at| held.get(at..)?.get(..bytes)) {
                     buffer.extend_from_slice(found);
@@ -273,7 +282,7 @@ impl ActiveSegment {
             .file
             .read_at(&mut buffer, offset)
             .map_err(|e| LogError::io("read a segment")(e).at(&self.path, self.number(), offset))?;
-        buffer.truncate(read);
+        buffer.resize(read, 0);
         Ok(buffer)
     }
 

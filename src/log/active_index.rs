@@ -35,7 +35,7 @@ impl ActiveIndex {
             // A segment of 2^32 frames of at least 88 bytes is far past the greatest segment size.
             return;
         };
-        self.ids.insert_unique(entry.id.get(), (entry.id, ordinal), |(id, _)| id.get());
+        self.ids.insert_unique(entry.id.0, (entry.id, ordinal), |(id, _)| id.0);
         self.by_host.entry(entry.host).or_default().push(ordinal);
         self.by_kind.entry(entry.kind).or_default().push(ordinal);
         for cause in dangling {
@@ -50,10 +50,12 @@ impl ActiveIndex {
         while self.entries.len() > len {
             let Some(entry) = self.entries.pop() else { return };
             let ordinal = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-            if let Ok(found) = self.ids.find_entry(entry.id.get(), |(_, at)| *at == ordinal) {
+            if let Ok(found) = self.ids.find_entry(entry.id.0, |(_, at)| *at == ordinal) {
                 found.remove();
             }
-            for list in [self.by_host.get_mut(&entry.host), self.by_kind.get_mut(&entry.kind)].into_iter().flatten() {
+            for list in
+                [self.by_host.get_mut(&entry.host), self.by_kind.get_mut(&entry.kind)].into_iter().flatten()
+            {
                 list.pop();
             }
         }
@@ -76,7 +78,7 @@ impl ActiveIndex {
     /// Lists the events whose id has this fingerprint, the newest last.
     pub fn candidates(&self, id: Fingerprint) -> Vec<u32> {
         let mut found: Vec<u32> =
-            self.ids.iter_hash(id.get()).filter(|(at, _)| *at == id).map(|(_, ordinal)| *ordinal).collect();
+            self.ids.iter_hash(id.0).filter(|(at, _)| *at == id).map(|(_, ordinal)| *ordinal).collect();
         found.sort_unstable();
         found
     }
@@ -88,8 +90,11 @@ impl ActiveIndex {
 
     /// Returns every dangling cause with the event that names it.
     pub fn dangling(&self) -> Vec<(Fingerprint, u32)> {
-        let mut all: Vec<_> =
-            self.dangling.iter().flat_map(|(id, namers)| namers.iter().map(|ordinal| (*id, *ordinal))).collect();
+        let mut all: Vec<_> = self
+            .dangling
+            .iter()
+            .flat_map(|(id, namers)| namers.iter().map(|ordinal| (*id, *ordinal)))
+            .collect();
         all.sort_unstable_by_key(|(id, ordinal)| (*ordinal, *id));
         all
     }
@@ -99,7 +104,8 @@ impl ActiveIndex {
         let list = self.by_host.get(&host).map_or(&[][..], Vec::as_slice);
         let end = list.partition_point(|ordinal| *ordinal < visible);
         let list = list.get(..end).unwrap_or_default();
-        let start = list.partition_point(|ordinal| self.entry(*ordinal).is_some_and(|entry| entry.seq < from));
+        let start =
+            list.partition_point(|ordinal| self.entry(*ordinal).is_some_and(|entry| entry.seq < from));
         list.get(start..).unwrap_or_default()
     }
 
@@ -130,16 +136,18 @@ mod tests {
     fn build(rows: &[Row]) -> ActiveIndex {
         let mut index = ActiveIndex::default();
         for (at, (host, kind, gap, id, dangling)) in rows.iter().enumerate() {
-            let seq = index.of_host(*host, 0, u32::MAX).last().map_or(0, |o| index.entry(*o).unwrap().seq + 1) + gap;
+            let seq =
+                index.of_host(*host, 0, u32::MAX).last().map_or(0, |o| index.entry(*o).unwrap().seq + 1)
+                    + gap;
             let entry = ActiveEntry {
                 offset: at as u64 * 96,
                 bytes: 96,
                 host: *host,
                 kind: *kind,
                 seq,
-                id: Fingerprint::new((*id).into()),
+                id: Fingerprint((*id).into()),
             };
-            index.push(entry, dangling.map(|d| Fingerprint::new(d.into())));
+            index.push(entry, dangling.map(|d| Fingerprint(d.into())));
         }
         index
     }
@@ -162,14 +170,14 @@ mod tests {
                 let of = |f: &dyn Fn(&ActiveEntry) -> bool| -> Vec<u32> {
                     all.iter().copied().filter(|o| f(index.entry(*o).unwrap())).collect()
                 };
-                prop_assert_eq!(index.candidates(Fingerprint::new(n.into())), of(&|e| e.id.get() == u64::from(n)));
+                prop_assert_eq!(index.candidates(Fingerprint(n.into())), of(&|e| e.id.0 == u64::from(n)));
                 let host: Vec<_> = of(&|e| e.host == n && e.seq >= from).into_iter().filter(within).collect();
                 prop_assert_eq!(index.of_host(n, from, visible), host);
                 let kind: Vec<_> = of(&|e| e.kind == n).into_iter().filter(within).collect();
                 prop_assert_eq!(index.of_kind(n, visible), kind);
                 let namers: Vec<u32> = all.iter().copied()
                     .filter(|o| rows[*o as usize].4.is_some_and(|d| u32::from(d) == n)).collect();
-                prop_assert_eq!(index.namers(Fingerprint::new(n.into())), namers);
+                prop_assert_eq!(index.namers(Fingerprint(n.into())), namers);
             }
         }
     }

@@ -64,7 +64,8 @@ impl Names {
     pub fn push_host(&mut self, name: &str) -> Option<u32> {
         let number = self.hosts.push(name)?;
         let hosts = &self.hosts;
-        let at = self.order.partition_point(|other| cmp_utf16(hosts.name(*other).unwrap_or(""), name).is_lt());
+        let at =
+            self.order.partition_point(|other| cmp_utf16(hosts.name(*other).unwrap_or(""), name).is_lt());
         self.order.insert(at, number);
         Some(number)
     }

@@ -30,7 +30,8 @@ pub fn admit<T>(
     stage: impl FnOnce() -> Result<(T, bool)>,
 ) -> Result<T> {
     let own = guard.len();
-    let mut held: Vec<u64> = causes.iter().filter_map(|(_, place)| place.map(|place| place.arrival)).collect();
+    let mut held: Vec<u64> =
+        causes.iter().filter_map(|(_, place)| place.map(|place| place.arrival)).collect();
     if causes.iter().any(|(cause, _)| *cause == id) {
         held.push(own);
     }
@@ -94,7 +95,9 @@ fn arrival_order(view: &View, len: u64) -> Result<Vec<u64>> {
         causes_of(view, arrival, &mut causes)?;
         let numbers: Vec<u32> =
             causes.iter().map(|cause| u32::try_from(*cause)).collect::<Result<_, _>>().map_err(too_many)?;
-        graph.push(numbers).map_err(|_| Error::invalid(Code::Limit, "a log with late causes is too large"))?;
+        graph
+            .push(numbers)
+            .map_err(|_| Error::invalid(Code::Limit, "a log with late causes is too large"))?;
     }
     let order = graph.linearize().map_err(|_| Error::corrupt("the log's causes form a cycle"))?;
     Ok(order.into_iter().map(u64::from).collect())

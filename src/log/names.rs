@@ -63,7 +63,10 @@ mod tests {
     fn round_trips() {
         for number in [1, 42, 9_999_999_999, 10_000_000_000, u64::MAX] {
             for stage in Stage::ALL {
-                assert_eq!(SegmentName::parse(&segment_file(number, stage)), Some(SegmentName { number, stage }));
+                assert_eq!(
+                    SegmentName::parse(&segment_file(number, stage)),
+                    Some(SegmentName { number, stage })
+                );
             }
         }
         assert_eq!(segment_file(7, Stage::Sealed), "0000000007.sealed");
@@ -71,7 +74,15 @@ mod tests {
 
     #[test]
     fn other_names_are_none() {
-        for name in ["7.sealed", "0000000007", "0000000007.old", "+000000007.active", "00000000007.active", ".active", ""] {
+        for name in [
+            "7.sealed",
+            "0000000007",
+            "0000000007.old",
+            "+000000007.active",
+            "00000000007.active",
+            ".active",
+            "",
+        ] {
             assert_eq!(SegmentName::parse(name), None, "{name}");
         }
     }

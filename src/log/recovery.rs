@@ -29,7 +29,7 @@ use super::upkeep::remove_active;
 use super::view::Segments;
 use crate::codec::{Checkpoint, ControlState, FrameSeed, HEADER_BYTES, HeaderError, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
-use crate::io::{OpenMode, Vfs, VfsFile};
+use crate::io::{OpenMode, ProofBudget, Vfs, VfsFile};
 
 /// Who opens the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,11 +67,17 @@ pub struct Recovered {
 ///
 /// # Errors
 /// `NotFound` when there is no log; `Unsupported` for a newer format; system calls. Damage is no error here.
-pub fn recover(vfs: &dyn Vfs, root: &Path, dir: &Path, role: Role) -> Result<Recovered> {
+pub fn recover(
+    vfs: &Arc<dyn Vfs>,
+    root: &Path,
+    dir: &Path,
+    role: Role,
+    budget: &Arc<ProofBudget>,
+) -> Result<Recovered> {
     let mut last = None;
     // Beside a writer, a segment can be sealed and removed between the listing and its opening: look again.
     for _ in 0..if role == Role::Follower { 8 } else { 1 } {
-        match Opening::run(vfs, root, dir, role) {
+        match Opening::run(vfs, root, dir, role, budget) {
             Err(error) if vanished(&error) => last = Some(error),
             outcome => return outcome,
         }
@@ -92,7 +98,8 @@ struct Forms {
 }
 
 struct Opening<'a> {
-    vfs: &'a dyn Vfs,
+    budget: &'a Arc<ProofBudget>,
+    vfs: &'a Arc<dyn Vfs>,
     dir: &'a Path,
     role: Role,
     mark: Option<Mark>,
@@ -112,21 +119,33 @@ struct Head {
 }
 
 impl<'a> Opening<'a> {
-    fn run(vfs: &'a dyn Vfs, root: &Path, dir: &'a Path, role: Role) -> Result<Recovered> {
+    fn run(
+        vfs: &'a Arc<dyn Vfs>,
+        root: &Path,
+        dir: &'a Path,
+        role: Role,
+        budget: &'a Arc<ProofBudget>,
+    ) -> Result<Recovered> {
         let names = vfs.list(dir).map_err(|e| Error::io("cannot list a directory", e).at_path(dir))?;
         let mut forms: BTreeMap<u64, Forms> = BTreeMap::new();
         for name in &names {
             match SegmentName::parse(name) {
-                Some(SegmentName { number, stage: Stage::Active }) => forms.entry(number).or_default().active = true,
-                Some(SegmentName { number, stage: Stage::Sealed }) => forms.entry(number).or_default().sealed = true,
+                Some(SegmentName { number, stage: Stage::Active }) => {
+                    forms.entry(number).or_default().active = true
+                }
+                Some(SegmentName { number, stage: Stage::Sealed }) => {
+                    forms.entry(number).or_default().sealed = true
+                }
                 _ if role == Role::Writer && is_leftover(name) => {
                     let path = dir.join(name);
-                    vfs.remove(&path).map_err(|e| Error::io("cannot remove a left-over file", e).at_path(path))?;
+                    vfs.remove(&path)
+                        .map_err(|e| Error::io("cannot remove a left-over file", e).at_path(path))?;
                 }
                 _ => {}
             }
         }
         let mut opening = Self {
+            budget,
             vfs,
             dir,
             role,
@@ -138,7 +157,7 @@ impl<'a> Opening<'a> {
             frames_read: 0,
         };
         let identity = opening.identity(&forms)?;
-        opening.mark = Mark::read(vfs, root, &identity.store)
+        opening.mark = Mark::read(&**vfs, root, &identity.store)
             .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
         opening.check_numbers(&forms);
         opening.open_all(&forms, identity)
@@ -206,13 +225,18 @@ impl<'a> Opening<'a> {
                     continue;
                 }
             };
-            let (header, after) = opened.bounds();
+            let (header, after) = opened.bounds()?;
             if header.store != identity.store {
                 let what = "the segment belongs to another store".to_owned();
                 self.damage.push(Finding::of(LogError::Chain(what).at(self.dir, *number, 0))?);
                 continue;
             }
-            self.check_chain(*number, header, state.as_ref(), number == forms.keys().next().unwrap_or(number))?;
+            self.check_chain(
+                *number,
+                &header,
+                state.as_ref(),
+                number == forms.keys().next().unwrap_or(number),
+            )?;
             state = Some(after);
             match opened {
                 One::Sealed(segment) => self.sealed.push(segment),
@@ -224,7 +248,8 @@ impl<'a> Opening<'a> {
             let what = "the active segment is missing".to_owned();
             self.damage.push(Finding::of(LogError::Chain(what).at(self.dir, last + 1, 0))?);
         }
-        let ids = IdTables::open(self.vfs, self.dir, &identity.store, &self.sealed, self.role == Role::Writer)?;
+        let ids =
+            IdTables::open(self.vfs, self.dir, &identity.store, &self.sealed, self.role == Role::Writer)?;
         Ok(Recovered {
             store: identity.store,
             secret: identity.secret,
@@ -257,7 +282,7 @@ impl<'a> Opening<'a> {
         }
         if let Some(prev) = self.sealed.last().filter(|prev| prev.number() + 1 == number)
             && header.prev_root != [0; 32]
-            && header.prev_root != prev.root()
+            && header.prev_root != *prev.root()
         {
             wrong.push("the segment names another root for the one before it".to_owned());
         }
@@ -267,18 +292,24 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    fn open_one(&mut self, number: u64, found: Forms, last: bool, forms: &BTreeMap<u64, Forms>) -> Result<One> {
+    fn open_one(
+        &mut self,
+        number: u64,
+        found: Forms,
+        last: bool,
+        forms: &BTreeMap<u64, Forms>,
+    ) -> Result<One> {
         if found.sealed {
             let path = self.dir.join(segment_file(number, Stage::Sealed));
-            let sealed = SealedSegment::open(self.vfs, &path, number);
+            let sealed = SealedSegment::open(self.vfs, &path, self.budget);
             if !found.active {
                 return sealed.map(|segment| One::Sealed(Arc::new(segment)));
             }
             if let Ok(segment) = sealed
-                && segment.check_root().is_ok()
+                && segment.verify_root().is_ok()
             {
                 if self.role == Role::Writer {
-                    remove_active(self.vfs, self.dir, number)?;
+                    remove_active(&**self.vfs, self.dir, number)?;
                 }
                 return Ok(One::Sealed(Arc::new(segment)));
             }
@@ -294,7 +325,8 @@ impl<'a> Opening<'a> {
         let place = |e: LogError| e.at(&path, number, 0);
         let read = |file: &dyn VfsFile, bytes: usize| -> Result<Vec<u8>> {
             let mut buffer = vec![0; bytes];
-            let found = file.read_at(&mut buffer, 0).map_err(|e| place(LogError::io("read a segment's head")(e)))?;
+            let found =
+                file.read_at(&mut buffer, 0).map_err(|e| place(LogError::io("read a segment's head")(e)))?;
             buffer.truncate(found);
             Ok(buffer)
         };
@@ -302,7 +334,8 @@ impl<'a> Opening<'a> {
         let size = file.size().map_err(|e| place(LogError::io("read a segment's size")(e)))?;
         let whole = SegmentHeader::peek_bytes(&read(&*file, HEADER_BYTES)?).map_err(|e| place(e.into()))?;
         if whole as u64 > size {
-            let short = HeaderError::Short { found: usize::try_from(size).unwrap_or(usize::MAX), expected: whole };
+            let short =
+                HeaderError::Short { found: usize::try_from(size).unwrap_or(usize::MAX), expected: whole };
             return Err(place(short.into()));
         }
         let (header, frames_start) =
@@ -315,9 +348,13 @@ impl<'a> Opening<'a> {
 
     /// A rolled segment is whole: everything up to the length that the next head names was durable.
     fn open_rolled(&mut self, head: Head, number: u64, forms: &BTreeMap<u64, Forms>) -> Result<One> {
-        let next_stage = forms.get(&(number + 1)).map(|next| if next.active { Stage::Active } else { Stage::Sealed });
+        let next_stage =
+            forms.get(&(number + 1)).map(|next| if next.active { Stage::Active } else { Stage::Sealed });
         let next = next_stage.map(|stage| self.head(number + 1, stage)).transpose()?;
-        let size = head.file.size().map_err(|e| LogError::io("read a segment's size")(e).at(&head.path, number, 0))?;
+        let size = head
+            .file
+            .size()
+            .map_err(|e| LogError::io("read a segment's size")(e).at(&head.path, number, 0))?;
         let limit = next.map_or(size, |next| next.header.prev_bytes);
         let found = self.scan(&head, limit)?;
         if let Some(error) = found.stop {
@@ -351,7 +388,8 @@ impl<'a> Opening<'a> {
         match tail {
             Tail::Free => {}
             Tail::Damaged { durable_end, events } => {
-                let why = found.stop.as_ref().map_or_else(|| "bytes are missing".to_owned(), ToString::to_string);
+                let why =
+                    found.stop.as_ref().map_or_else(|| "bytes are missing".to_owned(), ToString::to_string);
                 let what = format!("{why}, below the durable end at {durable_end}");
                 let finding = Finding::of(LogError::Chain(what).at(&head.path, number, offset))?;
                 self.damage.push(finding.with_events_behind(events));
@@ -438,10 +476,10 @@ impl One {
         Self::Active(Arc::new(ActiveSegment::new(head.header, head.path, head.file, index, end)), after)
     }
 
-    fn bounds(&self) -> (&SegmentHeader, ControlState) {
+    fn bounds(&self) -> Result<(SegmentHeader, ControlState)> {
         match self {
-            Self::Sealed(segment) => (segment.header(), segment.state_after().clone()),
-            Self::Active(segment, after) => (segment.header(), after.clone()),
+            Self::Sealed(segment) => Ok((segment.header()?, segment.state_after()?)),
+            Self::Active(segment, after) => Ok((segment.header().clone(), after.clone())),
         }
     }
 }

@@ -11,8 +11,8 @@ use rkyv::util::AlignedVec;
 use super::active_index::ActiveIndex;
 use super::error::LogError;
 use crate::codec::{
-    ActiveEntry, ControlState, Fingerprint, Frame, FrameError, FrameKind, FrameSeed, GroupMark, check_control,
-    check_event,
+    ActiveEntry, ControlState, Fingerprint, Frame, FrameError, FrameKind, FrameSeed, GroupMark,
+    check_control, check_event,
 };
 use crate::io::VfsFile;
 
@@ -94,7 +94,9 @@ impl Scan {
             FrameKind::Group | FrameKind::Watermark => {
                 let mark = GroupMark::from_body(frame.body)
                     .filter(|mark| mark.durable_end <= self.end && mark.events == self.index.len() as u64)
-                    .ok_or_else(|| LogError::Record("a group mark does not fit what stands before it".to_owned()))?;
+                    .ok_or_else(|| {
+                        LogError::Record("a group mark does not fit what stands before it".to_owned())
+                    })?;
                 self.confirmed = self.confirmed.max(mark.durable_end);
                 Ok(())
             }
@@ -105,17 +107,23 @@ impl Scan {
         let record = check_event(frame.body).map_err(LogError::Record)?;
         if frame.ordinal as usize != self.index.len() {
             let expected = self.index.len();
-            return Err(LogError::Record(format!("event {} of the segment where {expected} is due", frame.ordinal)));
+            return Err(LogError::Record(format!(
+                "event {} of the segment where {expected} is due",
+                frame.ordinal
+            )));
         }
         let (host, kind, seq) = (record.host.to_native(), record.kind.to_native(), record.seq().get());
         if kind as usize >= self.state.types.len() {
             return Err(LogError::Record(format!("type number {kind} is not defined")));
         }
         record.id.get().with_str(|id| self.state.count_event(host, seq, id)).map_err(LogError::Record)?;
-        let dangling =
-            record.causes.iter().filter(|c| c.resolved().is_none()).map(|c| Fingerprint::of(c.id.get(), secret));
+        let dangling = record
+            .causes
+            .iter()
+            .filter(|c| c.resolved().is_none())
+            .map(|c| Fingerprint::of(secret, c.id.get()));
         let bytes = u32::try_from(frame.bytes).map_err(|e| LogError::Record(e.to_string()))?;
-        let id = Fingerprint::of(record.id.get(), secret);
+        let id = Fingerprint::of(secret, record.id.get());
         self.index.push(ActiveEntry { offset: self.end, bytes, host, kind, seq, id }, dangling);
         Ok(())
     }
@@ -164,7 +172,7 @@ impl<'a> Window<'a> {
         self.buffer.clear();
         self.buffer.resize(want, 0);
         let read = self.file.read_at(&mut self.buffer, offset).map_err(LogError::io("read a segment"))?;
-        self.buffer.truncate(read);
+        self.buffer.resize(read, 0);
         Ok(bytes)
     }
 }

@@ -15,8 +15,8 @@ use super::recent::{Place, Recent};
 use super::stored::StoredEvent;
 use super::view::{Found, View};
 use crate::codec::{
-    ActiveEntry, CauseRecord, Control, ControlState, EventRecord, Fingerprint, FrameKind, RecordBuffer, UNRESOLVED,
-    encode_control,
+    ActiveEntry, CauseRecord, Control, ControlState, EventRecord, Fingerprint, FrameKind, RecordBuffer,
+    UNRESOLVED, encode_control,
 };
 use crate::contract::{Code, Error, ErrorKind, EventFields, IdRef, Result, limits, same};
 use crate::order::CycleGuard;
@@ -101,7 +101,8 @@ impl Staging {
         let mut records = std::mem::take(&mut self.records);
         let mut guard = std::mem::take(&mut self.guard);
         let staged = admit(&mut guard, id, &causes, &namers, view, || {
-            let outcome = self.stage(event, (host, kind), &causes, !namers.is_empty(), &mut records, bytes_max)?;
+            let outcome =
+                self.stage(event, (host, kind), &causes, !namers.is_empty(), &mut records, bytes_max)?;
             Ok((outcome, outcome != Outcome::Full))
         });
         self.records = records;
@@ -148,9 +149,10 @@ impl Staging {
         let ordinal = u32::try_from(events).map_err(|e| Error::invalid(Code::Limit, e.to_string()))?;
         let (offset, bytes) = segment.stage(FrameKind::Event, ordinal, body)?;
         let secret = &self.secret;
-        let dangling = causes.iter().filter(|(_, place)| place.is_none()).map(|(id, _)| Fingerprint::of(*id, secret));
+        let dangling =
+            causes.iter().filter(|(_, place)| place.is_none()).map(|(id, _)| Fingerprint::of(secret, *id));
         let entry =
-            ActiveEntry { offset, bytes, host, kind, seq: record.seq, id: Fingerprint::of(id, &self.secret) };
+            ActiveEntry { offset, bytes, host, kind, seq: record.seq, id: Fingerprint::of(&self.secret, id) };
         segment.index().write().push(entry, dangling);
         self.count(id, host, record.seq)?;
         self.tickets += 1;
@@ -188,7 +190,11 @@ impl Staging {
 
     fn count(&mut self, id: IdRef<'_>, host: u32, seq: u64) -> Result<()> {
         let arrival = self.state.arrivals;
-        let before = self.state.hosts.get_mut(host as usize).map(|state| (state.high, std::mem::take(&mut state.last_id)));
+        let before = self
+            .state
+            .hosts
+            .get_mut(host as usize)
+            .map(|state| (state.high, std::mem::take(&mut state.last_id)));
         let (high, last_id) = before.unwrap_or_default();
         self.undo.push(Undo::Event { host, high, last_id });
         id.with_str(|id| self.state.count_event(host, seq, id)).map_err(Error::corrupt)?;

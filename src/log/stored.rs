@@ -85,7 +85,7 @@ impl EventFields for StoredEvent {
         self.record().causes.len()
     }
     fn cause(&self, index: usize) -> Option<IdRef<'_>> {
-        self.record().causes.get(index).map(|cause| cause.id.get())
+        self.record().causes.get().get(index).map(|cause| cause.id.get())
     }
 }
 

@@ -47,7 +47,10 @@ impl std::fmt::Display for Torn {
             write!(f, ", with {events} unconfirmed events behind the tear")?;
         }
         if *missing_bytes > 0 {
-            write!(f, "; {missing_bytes} bytes that were synced are missing, and with them acknowledged events")?;
+            write!(
+                f,
+                "; {missing_bytes} bytes that were synced are missing, and with them acknowledged events"
+            )?;
         }
         Ok(())
     }
@@ -159,6 +162,6 @@ fn read(file: &dyn VfsFile, buffer: &mut AlignedVec<16>, offset: u64, bytes: usi
     buffer.clear();
     buffer.resize(bytes, 0);
     let read = file.read_at(buffer, offset).map_err(LogError::io("read a segment"))?;
-    buffer.truncate(read);
+    buffer.resize(read, 0);
     Ok(())
 }

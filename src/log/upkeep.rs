@@ -108,7 +108,8 @@ fn seal_segment(
         .map(|(ordinal, entry)| SealEntry { host: entry.host, seq: entry.seq, ordinal, offset: entry.offset })
         .collect();
     let mut read = |offset: u64, buffer: &mut rkyv::util::AlignedVec<16>| {
-        let found = entries.binary_search_by_key(&offset, |entry| entry.offset).ok().and_then(|at| entries.get(at));
+        let found =
+            entries.binary_search_by_key(&offset, |entry| entry.offset).ok().and_then(|at| entries.get(at));
         match found {
             Some(entry) => rolled.read_body(entry, buffer),
             None => Err(Error::corrupt("no event starts here").at_offset(rolled.number(), offset)),

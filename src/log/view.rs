@@ -42,7 +42,6 @@ pub struct View {
     visible: u32,
 }
 
-
 /// An event that was found, and when it arrived.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -100,7 +99,7 @@ impl View {
 
     /// Computes an id's fingerprint.
     pub fn fingerprint(&self, id: IdRef<'_>) -> Fingerprint {
-        Fingerprint::of(id, &self.secret)
+        Fingerprint::of(&self.secret, id)
     }
 
     /// Finds an event by id. Cost: a probe of the in-memory tables, of each fingerprint table's filter, and one
@@ -197,7 +196,8 @@ impl View {
     pub fn arrived(&self, arrival: u64) -> Result<Option<Found>> {
         for part in self.parts().rev() {
             let first = part.arrivals_before();
-            let Some(ordinal) = arrival.checked_sub(first).and_then(|ordinal| u32::try_from(ordinal).ok()) else {
+            let Some(ordinal) = arrival.checked_sub(first).and_then(|ordinal| u32::try_from(ordinal).ok())
+            else {
                 continue;
             };
             let record = match part {
@@ -251,7 +251,11 @@ impl Part<'_> {
             Self::Sealed(segment) => segment.host_entry(host).map(|entry| entry.first_seq),
             Self::Active(segment, visible) => {
                 let index = segment.index().read();
-                index.of_host(host, 0, *visible).first().and_then(|at| index.entry(*at)).map(|entry| entry.seq)
+                index
+                    .of_host(host, 0, *visible)
+                    .first()
+                    .and_then(|at| index.entry(*at))
+                    .map(|entry| entry.seq)
             }
         }
     }
@@ -259,7 +263,9 @@ impl Part<'_> {
     /// Returns a host's last `seq` and the number of its events in this segment.
     pub fn host_last(&self, host: u32) -> Option<(u64, u64)> {
         match self {
-            Self::Sealed(segment) => segment.host_entry(host).map(|entry| (entry.last_seq, entry.events.into())),
+            Self::Sealed(segment) => {
+                segment.host_entry(host).map(|entry| (entry.last_seq, entry.events.into()))
+            }
             Self::Active(segment, visible) => {
                 let index = segment.index().read();
                 let list = index.of_host(host, 0, *visible);
@@ -364,7 +370,7 @@ pub struct HostReader(Source);
 
 #[derive(Debug)]
 enum Source {
-    Sealed(super::sealed::HostCursor),
+    Sealed(HostCursor),
     Active(Arc<ActiveSegment>, Vec<u32>, usize),
 }
 

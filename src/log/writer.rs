@@ -20,10 +20,10 @@ use parking_lot::{Mutex, RwLock};
 use super::active::{ActiveSegment, Batch};
 use super::active_index::ActiveIndex;
 use super::error::LogError;
+use super::files::creating_file;
 use super::group::{Failure, Group, Leader};
 use super::interner::Names;
 use super::mark::MarkWriter;
-use super::files::creating_file;
 use super::names::{Stage, segment_file};
 use super::staging::{Outcome, Staging};
 use super::view::{Segments, View};
@@ -180,7 +180,8 @@ impl Writer {
             }
             segment.written(batch);
         }
-        let events = batch.as_ref().map_or_else(|| segment.visible().max(segment.synced()), |batch| batch.events);
+        let events =
+            batch.as_ref().map_or_else(|| segment.visible().max(segment.synced()), |batch| batch.events);
         if sync && segment.written_end() > self.durable_end.load(Ordering::Relaxed) {
             self.sync_segment(&segment)?;
         }
@@ -261,7 +262,9 @@ impl Writer {
         let end = segment.written_end();
         if segment.file().set_size(end).is_err() {
             // What was half written stands behind the end; only a recovery may judge it.
-            self.group.poison(Failure::of(&poisoned("a failed write could not be taken back; open the store again")));
+            self.group.poison(Failure::of(&poisoned(
+                "a failed write could not be taken back; open the store again",
+            )));
             return Err(error);
         }
         self.zeros_end.store(end, Ordering::Relaxed);

@@ -4,6 +4,7 @@
 
 mod codec;
 mod contract;
+mod index;
 mod io;
 mod log;
 pub mod order;
@@ -14,6 +15,12 @@ pub use contract::{
     ActorKind, Class, Code, Cursor, CursorEntry, Effects, Egress, Error, ErrorKind, Event, EventFields,
     EventId, HostId, IdRef, Json, JsonText, PayloadFault, Place, Ref, RefKind, RefRange, Resolution, Result,
     Seq, TypeRegistry, UnknownTypes, Upcasts, VERSION, canonical, cmp_utf16, is_ref, limits, same, validate,
+};
+pub use index::{IndexState, RebuildReason};
+pub use store::{
+    Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, HostStats, IdFactory, NewEvent,
+    OpenReport, Options, Random, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent, SystemClock,
+    SystemRandom, Torn, TypeStats, UuidV7,
 };
 
 /// The seam between the engine and its files: a store runs on any [`Vfs`](vfs::Vfs).

@@ -24,6 +24,9 @@ impl IdTables {
         sealed.push(Arc::clone(segment));
         Self { sealed }
     }
+    pub fn without(&self, number: u64) -> Self {
+        Self { sealed: self.sealed.iter().filter(|s| s.number() != number).cloned().collect() }
+    }
     pub fn candidates(&self, id: Fingerprint) -> Result<Vec<(u64, u64)>> {
         let mut found = Vec::new();
         for segment in self.sealed.iter().rev() {

@@ -107,6 +107,11 @@ impl Names {
         self.kinds.numbers.get(name).copied()
     }
 
+    /// Lists types with their numbers.
+    pub fn kinds(&self) -> impl Iterator<Item = (u32, &str)> {
+        (0..).zip(self.kinds.names.iter().map(|name| &**name))
+    }
+
     /// Lists host numbers in UTF-16 order of their names.
     pub fn hosts_in_order(&self) -> &[u32] {
         &self.order

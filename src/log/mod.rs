@@ -43,6 +43,6 @@ pub use sealed::SealedSegment;
 pub use staging::{Outcome, Staging};
 pub use stored::{StoredEvent, resolved_causes};
 pub use tail::Torn;
-pub use upkeep::{Covered, checkpoint, seal_next};
+pub use upkeep::{Covered, checkpoint, drop_oldest, seal_next};
 pub use view::{Found, HostReader, Part, Segments, View};
 pub use writer::{Writer, WriterOptions, create_active};

@@ -14,9 +14,10 @@ use super::late::{Cause, admit, guard_of};
 use super::recent::{Place, Recent};
 use super::stored::StoredEvent;
 use super::view::{Found, View};
+use super::writer::WriterOptions;
 use crate::codec::{
-    ActiveEntry, CauseRecord, Control, ControlState, EventRecord, Fingerprint, FrameKind, RecordBuffer,
-    UNRESOLVED, encode_control,
+    ActiveEntry, CauseRecord, Control, ControlState, EventRecord, Fingerprint, Frame, FrameKind,
+    RecordBuffer, UNRESOLVED, encode_control,
 };
 use crate::contract::{Code, Error, ErrorKind, EventFields, IdRef, Result, limits, same};
 use crate::order::CycleGuard;
@@ -84,7 +85,12 @@ impl Staging {
     /// # Errors
     /// `Equivocation` when the id or `(host, seq)` is held with other content; `SEQ` when `seq` does not rise;
     /// `CYCLE`; `LIMIT`; system calls and damage met on the way.
-    pub fn offer(&mut self, event: &impl EventFields, view: &View, bytes_max: u64) -> Result<Outcome> {
+    pub fn offer(
+        &mut self,
+        event: &impl EventFields,
+        view: &View,
+        options: &WriterOptions,
+    ) -> Result<Outcome> {
         let id = event.id();
         if let Some(held) = view.find(id)? {
             return self.compare(event, held);
@@ -102,7 +108,7 @@ impl Staging {
         let mut guard = std::mem::take(&mut self.guard);
         let staged = admit(&mut guard, id, &causes, &namers, view, || {
             let outcome =
-                self.stage(event, (host, kind), &causes, !namers.is_empty(), &mut records, bytes_max)?;
+                self.stage(event, (host, kind), &causes, !namers.is_empty(), &mut records, options)?;
             Ok((outcome, outcome != Outcome::Full))
         });
         self.records = records;
@@ -117,7 +123,7 @@ impl Staging {
         causes: &[Cause<'_>],
         late: bool,
         records: &mut RecordBuffer,
-        bytes_max: u64,
+        options: &WriterOptions,
     ) -> Result<Outcome> {
         let id = event.id();
         let cause_records: Vec<CauseRecord<'_>> = causes
@@ -142,7 +148,8 @@ impl Staging {
         let body = records.archive(&record).map_err(|e| Error::invalid(Code::Limit, e))?;
         let segment = Arc::clone(&self.segment);
         let events = segment.index().read().len();
-        if events > 0 && segment.staged_end() + body.len() as u64 + 32 > bytes_max {
+        let end = segment.staged_end() + Frame::bytes_for(body.len()) as u64;
+        if events > 0 && (end > options.segment_bytes_max || events >= options.segment_events_max) {
             return Ok(Outcome::Full);
         }
         self.define(event, host, kind, late)?;

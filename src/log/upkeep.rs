@@ -134,3 +134,15 @@ pub fn remove_active(vfs: &dyn Vfs, dir: &Path, number: u64) -> Result<()> {
     }
     Ok(())
 }
+
+/// Takes the oldest sealed segment out of the log and removes its file; readers that hold it keep it.
+///
+/// # Errors
+/// What the system calls report.
+pub fn drop_oldest(writer: &Writer, vfs: &dyn Vfs, oldest: &Arc<SealedSegment>) -> Result<()> {
+    writer.replace_segments(|segments| {
+        segments.sealed.retain(|segment| segment.number() != oldest.number());
+        segments.ids = Arc::new(segments.ids.without(oldest.number()));
+    });
+    vfs.remove(oldest.path()).map_err(|e| Error::io("remove a segment", e).at_path(oldest.path()))
+}

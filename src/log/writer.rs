@@ -46,6 +46,8 @@ const PENDING_BYTES_MAX: usize = 8 << 20;
 pub struct WriterOptions {
     /// The segment is rolled before it grows past this.
     pub segment_bytes_max: u64,
+    /// The segment is rolled before it holds more events than this.
+    pub segment_events_max: usize,
     /// Each append waits for a sync.
     pub sync_each: bool,
 }
@@ -130,7 +132,7 @@ impl Writer {
                 staging.busy = true;
                 let segments = Arc::clone(&self.segments.read());
                 let view = View::new(segments, Arc::clone(staging.names()), self.secret, u32::MAX);
-                let outcome = staging.offer(event, &view, self.options.segment_bytes_max);
+                let outcome = staging.offer(event, &view, &self.options);
                 staging.busy = false;
                 (outcome?, staging.segment.pending_bytes())
             };
@@ -362,6 +364,24 @@ impl Writer {
         }
         self.group.poison(Failure::of(&poisoned("the store is closed")));
         Ok(())
+    }
+
+    /// Returns how many rolled segments wait to be sealed.
+    pub fn rolled(&self) -> usize {
+        self.segments.read().rolled.len()
+    }
+
+    /// Returns a host's highest `seq`, staged events included.
+    pub fn high_of(&self, host: &str) -> Option<u64> {
+        let staging = self.staging.lock();
+        let number = staging.names().host_number(host)?;
+        staging.state.hosts.get(number as usize)?.high
+    }
+
+    /// Returns the active segment and its durable end.
+    pub fn durable_end(&self) -> (u64, u64) {
+        let segment = self.segments.read().active.as_ref().map_or(0, |segment| segment.number());
+        (segment, self.durable_end.load(Ordering::Relaxed))
     }
 
     /// Runs `change` on the list of segments and publishes the result.

@@ -31,7 +31,9 @@ impl OfType {
             if let Some(event) = self.fetched.pop_front() {
                 return Ok(Some(event));
             }
-            let Some(host) = self.view.names().hosts_in_order().get(self.host).copied() else { return Ok(None) };
+            let Some(host) = self.view.names().hosts_in_order().get(self.host).copied() else {
+                return Ok(None);
+            };
             if !self.places.is_empty() {
                 // The part whose places these are is the one before the next.
                 if let Some(part) = self.view.parts().nth(self.part - 1) {

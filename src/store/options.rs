@@ -179,6 +179,11 @@ impl Options {
         self
     }
 
+    /// Reports whether the store drops its oldest events.
+    pub(super) fn is_capped(&self) -> bool {
+        self.events_max.is_some() || self.bytes_max.is_some()
+    }
+
     /// Returns the event types that appends accept.
     #[must_use]
     pub fn registry(&self) -> &TypeRegistry {

@@ -102,11 +102,14 @@ impl Ordered {
         for (_, host) in &numbering.starts {
             for event in HostEvents::new(view.clone(), *host, 0, u64::MAX) {
                 let causes = causes_of(&event?, &view, &numbering)?;
-                graph.push(causes).map_err(|_| Error::invalid(Code::Limit, "an order holds at most 2^32 - 1 causes"))?;
+                graph
+                    .push(causes)
+                    .map_err(|_| Error::invalid(Code::Limit, "an order holds at most 2^32 - 1 causes"))?;
             }
         }
         let order = graph.linearize().map_err(|cycle| {
-            let message = format!("the log's causes form a cycle; {} events cannot be put in order", cycle.stuck.len());
+            let message =
+                format!("the log's causes form a cycle; {} events cannot be put in order", cycle.stuck.len());
             Error::invalid(Code::Cycle, message)
         })?;
         Ok(Self { view, numbering, order: order.into_iter(), cursors: HashMap::new() })

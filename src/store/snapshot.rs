@@ -69,7 +69,9 @@ impl Snapshot {
             Bound::Unbounded => Some(u64::MAX),
         };
         match (self.view.names().host_number(host.as_str()), to) {
-            (Some(host), Some(to)) if from <= to => Events::new(HostEvents::new(self.view.clone(), host, from, to)),
+            (Some(host), Some(to)) if from <= to => {
+                Events::new(HostEvents::new(self.view.clone(), host, from, to))
+            }
             _ => Events::new(std::iter::empty()),
         }
     }
@@ -112,7 +114,8 @@ impl Snapshot {
         if held.is_some_and(|found| found.record.get().id.get() == id.as_ref()) {
             return Ok(());
         }
-        let message = format!("the cursor is not from this history: {host}#{} is not event {id} here", entry.seq);
+        let message =
+            format!("the cursor is not from this history: {host}#{} is not event {id} here", entry.seq);
         Err(Error::new(ErrorKind::Invalid, Code::Cursor, message))
     }
 

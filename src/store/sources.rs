@@ -45,7 +45,8 @@ pub struct SystemRandom;
 
 impl Random for SystemRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<()> {
-        getrandom::fill(bytes).map_err(|e| Error::io("cannot read random bytes", std::io::Error::other(e.to_string())))
+        getrandom::fill(bytes)
+            .map_err(|e| Error::io("cannot read random bytes", std::io::Error::other(e.to_string())))
     }
 }
 
@@ -59,12 +60,18 @@ impl IdFactory for UuidV7 {
         random.fill(&mut bytes)?;
         let millis = if now_ms.is_finite() && now_ms >= 0.0 {
             // In range by the test above and the minimum; a float has no `try_from`.
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded just before")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "bounded just before"
+            )]
             let millis = now_ms.min(281_474_976_710_655.0) as u64;
             millis
         } else {
             0
         };
-        Ok(EventId::from_uuid_bytes(uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid().into_bytes()))
+        Ok(EventId::from_uuid_bytes(
+            uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid().into_bytes(),
+        ))
     }
 }

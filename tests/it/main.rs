@@ -1,1 +1,5 @@
 //! Integration tests: one binary, a module per subject.
+
+mod support;
+
+mod basics;

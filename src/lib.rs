@@ -11,7 +11,6 @@ pub use contract::{
     Code, Cursor, CursorEntry, Error, ErrorKind, Event, EventFields, EventId, HostId, IdRef, JsonText, Place,
     Result, Seq, VERSION, cmp_utf16, limits,
 };
-
 pub use index::{Checkpoint, CheckpointBatch, HostRow, Index, IndexState, RebuildReason, SegmentRow};
 
 /// The seam between the engine and its files: a store runs on any [`Vfs`](vfs::Vfs).

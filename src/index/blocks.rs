@@ -162,10 +162,9 @@ impl Blocks {
 
     /// Keeps the first failure.
     fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        result.map_err(|e| {
+        result.inspect_err(|e| {
             let copy = e.raw_os_error().map_or_else(|| e.kind().into(), io::Error::from_raw_os_error);
             self.cause.lock().get_or_insert(Cause::Io(copy));
-            e
         })
     }
 

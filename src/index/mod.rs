@@ -213,7 +213,10 @@ impl Drop for Index {
     fn drop(&mut self) {
         if let Some(database) = self.database.take() {
             // Closing can fail or panic like all else, and nobody is left to be told.
-            let _ = guarded(&self.cause, || Ok(drop(database)));
+            let _ = guarded(&self.cause, || {
+                drop(database);
+                Ok(())
+            });
         }
     }
 }

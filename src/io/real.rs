@@ -155,13 +155,25 @@ impl Vfs for RealVfs {
 /// Opens the file a lock is taken on: for reading where that is enough, so that readers work on a
 /// read-only medium; for writing where the lock is exclusive, which network file systems ask for.
 fn open_lock_file(path: &Path, mode: LockMode, create: bool) -> io::Result<File> {
-    let existing = OpenOptions::new().read(true).write(mode == LockMode::Exclusive).open(path);
-    match existing {
+    let mut options = OpenOptions::new();
+    options.read(true).write(mode == LockMode::Exclusive);
+    match undeletable(&mut options).open(path) {
         Err(e) if create && e.kind() == io::ErrorKind::NotFound => {
-            private(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path)
+            private(options.write(true).create(true).truncate(false)).open(path)
         }
         other => other,
     }
+}
+
+/// On Windows, keeps others from removing or replacing the file while it is open, which readers
+/// and writers of it may otherwise do.
+fn undeletable(options: &mut OpenOptions) -> &mut OpenOptions {
+    /// `FILE_SHARE_READ | FILE_SHARE_WRITE`, without `FILE_SHARE_DELETE`.
+    #[cfg(windows)]
+    const SHARE_MODE: u32 = 0b011;
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::share_mode(options, SHARE_MODE);
+    options
 }
 
 /// Adds the mode of created files.
@@ -184,8 +196,8 @@ fn still_named(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Elsewhere the standard library tells no file identity; Windows keeps the name of an open file
-/// taken until it is closed, so that no other file can come to bear it.
+/// Elsewhere the standard library tells no file identity; on Windows nobody can replace the file
+/// while it is open, see [`undeletable`].
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "one signature on all systems")]
 fn still_named(_file: &File, _path: &Path) -> io::Result<bool> {

@@ -4,7 +4,7 @@
 //! held causes with the ready set ordered by key; a cause that is not held is ignored. It depends on
 //! the set alone: not on arrival, not on wall time.
 //!
-//! - [`linearize`] and [`well_formed`] work on any slice of events.
+//! - [`linearize()`] and [`well_formed`] work on any slice of events.
 //! - [`Graph`] is the form for many events: numbers in, numbers out, a few machine words an event.
 //! - [`Proof`] checks an order while it streams, without computing it again.
 //! - [`CycleGuard`] decides at append whether an event would close a cycle.

@@ -67,10 +67,13 @@ impl Runs {
     /// Creates a given order; `None` if it does not name each of `0..len` once.
     pub(super) fn of_order(order: impl IntoIterator<Item = u64>, len: u64) -> Option<Self> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
+        let mut left = len;
         for arrival in order {
+            left = left.checked_sub(1)?;
             match ranges.last_mut() {
+                _ if arrival >= len => return None,
                 Some(last) if last.end == arrival => last.end += 1,
-                _ => ranges.push(arrival..arrival.checked_add(1)?),
+                _ => ranges.push(arrival..arrival + 1),
             }
         }
         let stride = u64::MAX / (u64::try_from(ranges.len()).ok()?.checked_add(1)?);

@@ -336,6 +336,7 @@ fn a_history_is_asked_for_only_when_needed() {
         vec![0, 1, 2, 3, 4],
         vec![0, 1, 2, 3, 4, 4],
         vec![0, 1, 2, 3, 4, 6],
+        vec![0, 1, 2, 3, u64::MAX - 1, u64::MAX],
         vec![0, 1, 2, 3, 4, 5, 6],
     ] {
         assert_eq!(guard.rebuild(wrong), Err(NotAnOrder));

@@ -22,7 +22,6 @@ pub use store::{
     OpenReport, Options, Random, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent, SystemClock,
     SystemRandom, Torn, TypeStats, UuidV7,
 };
-pub use index::{Checkpoint, CheckpointBatch, HostRow, Index, IndexState, RebuildReason, SegmentRow};
 
 /// The seam between the engine and its files: a store runs on any [`Vfs`](vfs::Vfs).
 ///

@@ -142,21 +142,19 @@ impl<'a> Window<'a> {
         Self { file, limit, start: 0, buffer: AlignedVec::new() }
     }
 
+    /// Returns the bytes of the frame at `offset`; where no whole frame is to be had, what there is.
     fn frame_at(&mut self, offset: u64) -> Result<&[u8], LogError> {
-        let need = match Frame::peek(self.held(offset)) {
-            Ok((_, bytes)) if bytes <= self.held(offset).len() => bytes,
-            Ok((_, bytes)) => self.fill(offset, bytes)?,
-            Err(FrameError::Short { .. }) => {
-                self.fill(offset, CHUNK_BYTES)?;
-                match Frame::peek(self.held(offset)) {
-                    Ok((_, bytes)) if bytes > self.held(offset).len() => self.fill(offset, bytes)?,
-                    _ => 0,
-                }
+        if matches!(Frame::peek(self.held(offset)), Err(FrameError::Short { .. })) {
+            self.fill(offset, CHUNK_BYTES)?;
+        }
+        if let Ok((_, bytes)) = Frame::peek(self.held(offset)) {
+            if bytes > self.held(offset).len() {
+                self.fill(offset, bytes)?;
             }
-            Err(_) => 0,
-        };
-        let held = self.held(offset);
-        Ok(held.get(..need).unwrap_or(held))
+            let held = self.held(offset);
+            return Ok(held.get(..bytes).unwrap_or(held));
+        }
+        Ok(self.held(offset))
     }
 
     fn held(&self, offset: u64) -> &[u8] {
@@ -164,8 +162,8 @@ impl<'a> Window<'a> {
         skip.and_then(|skip| self.buffer.get(skip..)).unwrap_or_default()
     }
 
-    /// Reads from `offset` on: `bytes`, at least a chunk, at most up to the limit. Returns `bytes`.
-    fn fill(&mut self, offset: u64, bytes: usize) -> Result<usize, LogError> {
+    /// Reads from `offset` on: `bytes`, at least a chunk, at most up to the limit.
+    fn fill(&mut self, offset: u64, bytes: usize) -> Result<(), LogError> {
         let left = usize::try_from(self.limit.saturating_sub(offset)).unwrap_or(usize::MAX);
         let want = bytes.max(CHUNK_BYTES).min(left);
         self.start = offset;
@@ -173,6 +171,6 @@ impl<'a> Window<'a> {
         self.buffer.resize(want, 0);
         let read = self.file.read_at(&mut self.buffer, offset).map_err(LogError::io("read a segment"))?;
         self.buffer.resize(read, 0);
-        Ok(bytes)
+        Ok(())
     }
 }

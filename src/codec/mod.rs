@@ -8,6 +8,7 @@ mod footer;
 mod frame;
 mod header;
 mod table;
+mod tier;
 
 pub use archive::{
     ArchivedEventRecord, CauseRecord, EventRecord, IdRecord, RecordBuffer, UNRESOLVED, check_event,
@@ -22,3 +23,4 @@ pub use footer::{
 pub use frame::{FRAME_ALIGN, FRAME_HEADER_BYTES, Frame, FrameError, FrameKind, FrameSeed, GroupMark};
 pub use header::{Form, HEADER_BYTES, HeaderError, SegmentHeader};
 pub use table::{Partition, TABLE_FOOT_BYTES, TableEntry, TableError, TableLayout, TableWriter, write_table};
+pub use tier::{Covered, TIER_HEADER_BYTES, TierError, TierHeader};

@@ -4,6 +4,8 @@ mod blocks;
 mod checked;
 mod cursor;
 mod directory;
+mod ids;
+mod merge;
 mod names;
 mod record;
 mod seal;
@@ -11,11 +13,15 @@ mod sealed;
 mod sections;
 #[cfg(test)]
 mod tests;
+mod tiers;
 mod trouble;
 mod verify;
 
 pub use cursor::HostCursor;
+pub use ids::{Candidates, IdTables, TierFiles};
+pub use merge::MergePlan;
 pub use names::{SegmentName, Stage, segment_file};
 pub use record::{FrameTrouble, Record, TableSizes};
 pub use seal::{SealEntry, SealSource, SealedSummary, seal};
 pub use sealed::{Hits, Offsets, SealedSegment};
+pub use tiers::Tier;

@@ -19,7 +19,7 @@ pub use contract::{
 /// what a power cut leaves.
 pub mod vfs {
     pub use crate::io::{
-        AccessError, Counters, CountingVfs, LockMode, Mapping, MemoryVfs, OpenMode, ProofBudget, RealVfs,
-        Validated, Vfs, VfsFile, VfsLock,
+        AccessError, Call, Calls, Counters, CountingVfs, Failure, Fault, FaultyVfs, LockMode, Mapping,
+        MemoryVfs, OpenMode, ProofBudget, RealVfs, Validated, Vfs, VfsFile, VfsLock,
     };
 }

@@ -1,6 +1,7 @@
 //! The only layer that opens files.
 
 mod counting;
+mod faulty;
 mod memory;
 mod mmap;
 mod real;
@@ -9,6 +10,7 @@ mod tests;
 mod vfs;
 
 pub use counting::{Counters, CountingVfs};
+pub use faulty::{Call, Calls, Failure, Fault, FaultyVfs};
 pub use memory::MemoryVfs;
 pub use mmap::{AccessError, ProofBudget, Proven, Validated};
 pub use real::RealVfs;

@@ -31,7 +31,7 @@ pub enum TierFiles {
 }
 
 /// The fingerprint tables of all sealed segments.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct IdTables {
     pub(super) vfs: Arc<dyn Vfs>,
     pub(super) dir: PathBuf,
@@ -40,6 +40,12 @@ pub struct IdTables {
     pub(super) segments: Vec<Arc<SealedSegment>>,
     /// Oldest first.
     pub(super) tables: Vec<Table>,
+}
+
+impl std::fmt::Debug for IdTables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.tables).finish()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -197,7 +203,6 @@ impl IdTables {
 }
 
 /// Places where an id may be; see [`IdTables::candidates`].
-#[derive(Debug)]
 pub struct Candidates<'a> {
     tables: &'a IdTables,
     fingerprint: Fingerprint,
@@ -211,6 +216,12 @@ pub struct Candidates<'a> {
     segment: u64,
     /// Hits of the segment that was asked last.
     own: Hits<'a>,
+}
+
+impl std::fmt::Debug for Candidates<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Candidates({:?}, {} tables left)", self.fingerprint, self.left.len())
+    }
 }
 
 impl<'a> Candidates<'a> {

@@ -26,13 +26,19 @@ const FAN_IN: usize = 8;
 const WRITE_BYTES: usize = 1 << 20;
 
 /// A merge that is due. Hand it to a background thread; it refers to nothing that changes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MergePlan {
     vfs: Arc<dyn Vfs>,
     dir: PathBuf,
     store: [u8; 16],
     tier: u16,
     segments: Vec<Arc<SealedSegment>>,
+}
+
+impl std::fmt::Debug for MergePlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MergePlan(tier {} of {} segments)", self.tier, self.segments.len())
+    }
 }
 
 impl IdTables {
@@ -58,7 +64,8 @@ impl IdTables {
             .collect();
         (0..units.len()).find_map(|start| {
             let (tier, count) = largest(units.get(start..)?)?;
-            let segments = units.iter().skip(start).take(count).flat_map(|(_, segments)| segments.iter().cloned());
+            let segments =
+                units.iter().skip(start).take(count).flat_map(|(_, segments)| segments.iter().cloned());
             self.plan(tier, segments.collect())
         })
     }
@@ -226,7 +233,8 @@ mod tests {
     use super::*;
 
     fn plan(tiers: &[u16]) -> Option<(u16, usize)> {
-        let units: Vec<(u16, &[Arc<SealedSegment>])> = tiers.iter().map(|tier| (*tier, [].as_slice())).collect();
+        let units: Vec<(u16, &[Arc<SealedSegment>])> =
+            tiers.iter().map(|tier| (*tier, [].as_slice())).collect();
         largest(&units)
     }
 

@@ -40,7 +40,6 @@ pub(super) fn is_tier_file(name: &str) -> bool {
 }
 
 /// A tier file, open. Reads its head when it is opened; mapped at the first look-up.
-#[derive(Debug)]
 pub struct Tier {
     vfs: Arc<dyn Vfs>,
     path: PathBuf,
@@ -48,6 +47,13 @@ pub struct Tier {
     bytes: u64,
     map: OnceLock<Map>,
     damaged: AtomicBool,
+}
+
+impl std::fmt::Debug for Tier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (first, last) = self.range();
+        write!(f, "Tier({} of segments {first} to {last})", self.tier())
+    }
 }
 
 #[derive(Debug)]
@@ -113,7 +119,8 @@ impl Tier {
         let (first, last) = self.range();
         let mut in_range = segments.iter().filter(|segment| (first..=last).contains(&segment.number()));
         in_range.all(|segment| {
-            let found = self.header.covered.binary_search_by_key(&segment.number(), |covered| covered.segment);
+            let found =
+                self.header.covered.binary_search_by_key(&segment.number(), |covered| covered.segment);
             let covered = found.ok().and_then(|index| self.header.covered.get(index));
             covered.is_some_and(|covered| covered.root == *segment.root())
         })
@@ -150,8 +157,7 @@ impl Tier {
     }
 
     fn map(&self) -> Result<&Map> {
-        let file =
-            self.vfs.open(&self.path, OpenMode::Read).map_err(|e| io_error("open", &self.path, e))?;
+        let file = self.vfs.open(&self.path, OpenMode::Read).map_err(|e| io_error("open", &self.path, e))?;
         let size = file.size().map_err(|e| io_error("measure", &self.path, e))?;
         if size != self.bytes {
             return Err(self.trouble(TableError::Damaged { what: "the file changed since it was opened" }));
@@ -160,7 +166,8 @@ impl Tier {
         let head = self.header.to_bytes().unwrap_or_default();
         let table = CheckedTable::read(self.table_bytes(&mapping)).map_err(|e| self.trouble(e))?;
         let layout = table.layout();
-        let agrees = mapping.starts_with(&head) && layout.columns() == 2 && layout.entries() == self.header.entries;
+        let agrees =
+            mapping.starts_with(&head) && layout.columns() == 2 && layout.entries() == self.header.entries;
         if !agrees {
             return Err(self.trouble(TableError::Damaged { what: "head and table do not belong together" }));
         }
@@ -177,7 +184,9 @@ mod tests {
         assert_eq!(tier_file(2, 1, 64), "2-0000000001-0000000064.ids");
         assert!(is_tier_file(&tier_file(2, 1, 64)));
         assert!(is_tier_file(&tier_file(u16::MAX, 0, u64::MAX)));
-        for name in ["2-1-64.ids", "02-0000000001-0000000064.ids", "2-0000000001-0000000064.ids.tmp", "x.ids", ".ids"] {
+        for name in
+            ["2-1-64.ids", "02-0000000001-0000000064.ids", "2-0000000001-0000000064.ids.tmp", "x.ids", ".ids"]
+        {
             assert!(!is_tier_file(name), "{name}");
         }
     }

@@ -70,7 +70,6 @@ pub(super) fn events(most: usize) -> impl Strategy<Value = Vec<Plain>> {
 }
 
 pub(super) struct Fixture {
-    pub(super) memory: MemoryVfs,
     pub(super) vfs: Arc<dyn Vfs>,
     pub(super) dir: PathBuf,
     pub(super) budget: Arc<ProofBudget>,
@@ -78,11 +77,13 @@ pub(super) struct Fixture {
 
 impl Fixture {
     pub(super) fn new() -> Self {
-        let memory = MemoryVfs::new();
-        let vfs: Arc<dyn Vfs> = Arc::new(memory.clone());
+        Self::on(Arc::new(MemoryVfs::new()))
+    }
+
+    pub(super) fn on(vfs: Arc<dyn Vfs>) -> Self {
         let dir = PathBuf::from("/store/log");
         vfs.create_dir_all(&dir).unwrap();
-        Self { memory, vfs, dir, budget: ProofBudget::new(1 << 20) }
+        Self { vfs, dir, budget: ProofBudget::new(1 << 20) }
     }
 
     pub(super) fn seal(&self, number: u64, events: &[Plain]) -> SealedSummary {
@@ -180,6 +181,12 @@ pub(super) fn file_order(events: &[Plain]) -> Vec<usize> {
         cmp_utf16(HOSTS[a.host as usize], HOSTS[b.host as usize]).then(a.seq.cmp(&b.seq))
     });
     order
+}
+
+/// An event that nothing is asked about but its id.
+pub(super) fn plain(host: u32, seq: u64, id: &str) -> Plain {
+    let payload = "{}".to_owned();
+    Plain { host, seq, id: EventId::new(id).unwrap(), kind: 0, causes: Vec::new(), payload }
 }
 
 pub(super) fn fingerprint(id: IdRef<'_>) -> crate::codec::Fingerprint {

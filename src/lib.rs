@@ -18,9 +18,9 @@ pub use contract::{
 };
 pub use index::{IndexState, RebuildReason};
 pub use store::{
-    Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, HostStats, IdFactory, NewEvent,
-    OpenReport, Options, Random, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent, SystemClock,
-    SystemRandom, Torn, TypeStats, UuidV7,
+    Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, HostStats, IdFactory,
+    NewEvent, OpenReport, Options, Random, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent,
+    SystemClock, SystemRandom, Torn, TypeStats, UuidV7,
 };
 
 /// The seam between the engine and its files: a store runs on any [`Vfs`](vfs::Vfs).

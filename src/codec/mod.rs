@@ -11,6 +11,7 @@ mod header;
 mod json;
 mod lines;
 mod table;
+mod tier;
 mod varint;
 
 pub use archive::{
@@ -29,3 +30,4 @@ pub use header::{Form, HEADER_BYTES, HeaderError, SegmentHeader};
 pub use json::{parse_event, read_event, upcast_event, write_event};
 pub use lines::{Line, Lines};
 pub use table::{Partition, TABLE_FOOT_BYTES, TableEntry, TableError, TableLayout, TableWriter, write_table};
+pub use tier::{Covered, TIER_HEADER_BYTES, TierError, TierHeader};

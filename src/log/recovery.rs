@@ -19,7 +19,7 @@ use super::active_index::ActiveIndex;
 use super::error::LogError;
 use super::files::{checkpoint_file, is_leftover};
 use super::finding::Finding;
-use super::ids::IdTables;
+use super::ids::{IdTables, TierFiles};
 use super::mark::Mark;
 use super::names::{SegmentName, Stage, segment_file};
 use super::scan::{Scan, ScanStart, scan};
@@ -30,6 +30,9 @@ use super::view::Segments;
 use crate::codec::{Checkpoint, ControlState, FrameSeed, HEADER_BYTES, HeaderError, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::io::{OpenMode, ProofBudget, Vfs, VfsFile};
+
+/// Directory of the merged fingerprint tables within a store's.
+pub const IDS_DIR: &str = "ids";
 
 /// Who opens the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +104,7 @@ struct Opening<'a> {
     budget: &'a Arc<ProofBudget>,
     vfs: &'a Arc<dyn Vfs>,
     dir: &'a Path,
+    ids_dir: PathBuf,
     role: Role,
     mark: Option<Mark>,
     sealed: Vec<Arc<SealedSegment>>,
@@ -148,6 +152,7 @@ impl<'a> Opening<'a> {
             budget,
             vfs,
             dir,
+            ids_dir: root.join(IDS_DIR),
             role,
             mark: None,
             sealed: Vec::new(),
@@ -248,8 +253,8 @@ impl<'a> Opening<'a> {
             let what = "the active segment is missing".to_owned();
             self.damage.push(Finding::of(LogError::Chain(what).at(self.dir, last + 1, 0))?);
         }
-        let ids =
-            IdTables::open(self.vfs, self.dir, &identity.store, &self.sealed, self.role == Role::Writer)?;
+        let files = if self.role == Role::Writer { TierFiles::Tidy } else { TierFiles::Keep };
+        let ids = IdTables::open(self.vfs, &self.ids_dir, identity.store, self.sealed.clone(), files)?;
         Ok(Recovered {
             store: identity.store,
             secret: identity.secret,

@@ -76,7 +76,8 @@ pub struct SealedSummary {
 ///
 /// # Errors
 /// `Corrupt` when an event is not what its entry says, twice there, or its record does not check; `Io` when a
-/// file operation fails; what `read` returns. No sealed file is left then.
+/// file operation fails; what `read` returns. A sealed file may be there then if the last step failed, to make
+/// its name durable; it is whole.
 pub fn seal(vfs: &Arc<dyn Vfs>, dir: &Path, mut source: SealSource<'_>) -> Result<SealedSummary> {
     let segment = source.header.segment;
     sort_entries(&mut source.entries, &source.state_after).map_err(|e| e.at_offset(segment, 0))?;

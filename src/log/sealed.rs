@@ -27,7 +27,6 @@ use super::record::{Record, Source, TableSizes, bytes_from, event_frame};
 use super::trouble::{footer_error, header_error, io_error, read_exactly, table_error, to_u64, to_usize};
 
 /// A sealed segment, open. Share it in an `Arc`.
-#[derive(Debug)]
 pub struct SealedSegment {
     vfs: Arc<dyn Vfs>,
     path: PathBuf,
@@ -45,6 +44,12 @@ pub struct SealedSegment {
     sections_checked: AtomicU32,
     ids: OnceLock<CheckedTable>,
     unresolved: OnceLock<CheckedTable>,
+}
+
+impl std::fmt::Debug for SealedSegment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SealedSegment({}, {} events)", self.number(), self.events())
+    }
 }
 
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 //! Invariants:
 //! - A checkpoint describes only what is durable, and replaces the one before it by rename.
 //! - Segments are sealed in order, each after the one before it, so that its head can name that one's root.
+//! - Fingerprint tables are merged after their segments are sealed, and nothing waits for that.
 //! - The active form is removed after the sealed one is durable and readers of this process have it.
 
 use std::path::Path;
@@ -88,7 +89,7 @@ pub fn seal_next(
     writer.replace_segments(|segments| {
         segments.rolled.retain(|segment| segment.number() != sealed.number());
         segments.sealed.push(Arc::clone(&sealed));
-        segments.ids = Arc::new(segments.ids.with(&sealed));
+        segments.ids = Arc::new(segments.ids.with_segment(Arc::clone(&sealed)));
     });
     writer.control(&Control::SegmentSealed { segment: summary.segment, root: summary.root })?;
     remove_active(&**vfs, dir, summary.segment)?;
@@ -135,6 +136,17 @@ pub fn remove_active(vfs: &dyn Vfs, dir: &Path, number: u64) -> Result<()> {
     Ok(())
 }
 
+/// Merges the fingerprint tables that are due. Returns whether there were any.
+///
+/// # Errors
+/// What the system calls report; damage in a table. Look-ups go on as before.
+pub fn merge_next(writer: &Writer) -> Result<bool> {
+    let Some(plan) = writer.view().segments().ids.plan_merge() else { return Ok(false) };
+    let tier = plan.merge()?;
+    writer.replace_segments(|segments| segments.ids = Arc::new(segments.ids.with_tier(tier)));
+    Ok(true)
+}
+
 /// Takes the oldest sealed segment out of the log and removes its file; readers that hold it keep it.
 ///
 /// # Errors
@@ -142,7 +154,7 @@ pub fn remove_active(vfs: &dyn Vfs, dir: &Path, number: u64) -> Result<()> {
 pub fn drop_oldest(writer: &Writer, vfs: &dyn Vfs, oldest: &Arc<SealedSegment>) -> Result<()> {
     writer.replace_segments(|segments| {
         segments.sealed.retain(|segment| segment.number() != oldest.number());
-        segments.ids = Arc::new(segments.ids.without(oldest.number()));
+        segments.ids = Arc::new(segments.ids.without_segment(oldest.number()));
     });
     vfs.remove(oldest.path()).map_err(|e| Error::io("remove a segment", e).at_path(oldest.path()))
 }

@@ -22,7 +22,7 @@ impl SealedSegment {
     /// # Errors
     /// `Io` when the file cannot be opened or mapped: nothing is known then.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Vec<Error>> {
-        let mut check = Check { segment: self, findings: Vec::new(), progress, done: 0 };
+        let mut check = Check { segment: self, findings: Vec::new(), starts: None, progress, done: 0 };
         match check.run() {
             Err(error) if error.kind() == ErrorKind::Corrupt => check.findings.push(error),
             Err(error) => return Err(error),
@@ -36,7 +36,8 @@ impl SealedSegment {
     /// # Errors
     /// `Corrupt` when it is not what the trailer says, `Io` when the file cannot be mapped.
     pub fn verify_root(&self) -> Result<()> {
-        let mut check = Check { segment: self, findings: Vec::new(), progress: &mut |_| {}, done: 0 };
+        let progress = &mut |_| {};
+        let mut check = Check { segment: self, findings: Vec::new(), starts: None, progress, done: 0 };
         check.root()?;
         check.findings.pop().map_or(Ok(()), Err)
     }
@@ -45,6 +46,8 @@ impl SealedSegment {
 struct Check<'a> {
     segment: &'a SealedSegment,
     findings: Vec<Error>,
+    /// Where frames start, once damage made it necessary to know.
+    starts: Option<Vec<u64>>,
     progress: &'a mut dyn FnMut(u64),
     done: u64,
 }
@@ -205,23 +208,14 @@ impl Check<'_> {
         Ok(sections)
     }
 
-    /// Returns where the next frame starts according to the arrival order, or, if that is damaged too, the
-    /// next block; the end of the frames when there is none.
-    fn frame_behind(&self, offset: u64) -> Result<u64> {
-        let end = self.segment.trailer().frames_end;
-        let next = |starts: &mut dyn Iterator<Item = u64>| {
-            starts.filter(|start| *start > offset && *start < end).min().unwrap_or(end)
+    /// Returns where the next frame starts, or the end of the frames when there is none.
+    fn frame_behind(&mut self, offset: u64) -> Result<u64> {
+        let starts = match &mut self.starts {
+            Some(starts) => starts,
+            none => none.insert(frame_starts(self.segment)?),
         };
-        match self.segment.arrivals() {
-            Ok(mut starts) => return Ok(next(&mut starts)),
-            Err(error) if error.kind() == ErrorKind::Corrupt => {}
-            Err(error) => return Err(error),
-        }
-        match self.segment.blocks() {
-            Ok(blocks) => Ok(next(&mut blocks.iter().map(|block| offset_of(block.start)))),
-            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(end),
-            Err(error) => Err(error),
-        }
+        let next = starts.get(starts.partition_point(|start| *start <= offset));
+        Ok(next.copied().unwrap_or(self.segment.trailer().frames_end))
     }
 
     fn sections(&mut self, sections: Sections, state: &ControlState) -> Result<()> {
@@ -241,4 +235,25 @@ impl Check<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns where frames start according to the arrival order, or, if that is damaged too, where blocks do.
+fn frame_starts(segment: &SealedSegment) -> Result<Vec<u64>> {
+    let lists = [
+        segment.arrivals().map(Iterator::collect),
+        segment.blocks().map(|blocks| blocks.iter().map(|block| offset_of(block.start)).collect()),
+    ];
+    for list in lists {
+        match list {
+            Ok(starts) => {
+                let mut starts: Vec<u64> = starts;
+                starts.retain(|start| *start < segment.trailer().frames_end);
+                starts.sort_unstable();
+                return Ok(starts);
+            }
+            Err(error) if error.kind() == ErrorKind::Corrupt => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Vec::new())
 }

@@ -20,7 +20,7 @@ use crate::codec::{Fingerprint, offset_of};
 use crate::contract::{HostId, IdRef, Result};
 
 /// The segments of a log.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Segments {
     /// Sealed segments by rising number.
     pub sealed: Vec<Arc<SealedSegment>>,
@@ -117,19 +117,15 @@ impl View {
                 return Ok(Some(part.found(record)));
             }
         }
-        for (number, offset) in self.segments.ids.candidates(fingerprint)? {
-            let Some(segment) = self.sealed(number) else { continue };
+        for candidate in self.segments.ids.candidates(fingerprint) {
+            let (number, offset) = candidate?;
+            let Some(segment) = self.segments.ids.segment(number) else { continue };
             let record = segment.record_at(offset)?;
             if record.get().id.get() == id {
                 return Ok(Some(Part::Sealed(segment).found(record)));
             }
         }
         Ok(None)
-    }
-
-    fn sealed(&self, number: u64) -> Option<&Arc<SealedSegment>> {
-        let at = self.segments.sealed.binary_search_by_key(&number, |segment| segment.number()).ok()?;
-        self.segments.sealed.get(at)
     }
 
     /// Finds an event by host number and `seq`.

@@ -18,7 +18,7 @@ use super::ring;
 use crate::contract::{EventFields, EventId, HostId, Result, Seq, validate};
 use crate::index::{Checkpoint, CheckpointBatch, HostRow, Index, SegmentRow};
 use crate::io::ProofBudget;
-use crate::log::{Outcome, Writer, checkpoint, seal_next};
+use crate::log::{Outcome, Writer, checkpoint, merge_next, seal_next};
 
 /// Rolled segments that may wait to be sealed before appends help.
 const ROLLED_MAX: usize = 4;
@@ -120,7 +120,11 @@ impl Core {
         while let Some(sealed) = seal_next(&self.writer, &self.options.vfs, &self.log_dir, &self.budget)? {
             tracing::debug!(segment = sealed.segment, events = sealed.events, "sealed");
         }
-        ring::trim(self)
+        if self.options.is_capped() {
+            return ring::trim(self);
+        }
+        while merge_next(&self.writer)? {}
+        Ok(())
     }
 
     /// Makes everything durable, then bounds what the next open has to scan.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Mode, Store};
 use crate::contract::{Error, Result};
-use crate::log::{Part, View};
+use crate::log::{IDS_DIR, Part, View};
 
 /// Counts of a store.
 #[derive(Clone, Debug, Serialize)]
@@ -155,7 +155,9 @@ fn types_of(view: &View) -> Result<Vec<TypeStats>> {
 
 fn bytes_in(store: &Store) -> Result<u64> {
     let mut total = 0;
-    for dir in [store.path().to_path_buf(), store.path().join(super::opening::LOG_DIR)] {
+    for dir in
+        [store.path().to_path_buf(), store.path().join(super::opening::LOG_DIR), store.path().join(IDS_DIR)]
+    {
         let vfs = &store.options().vfs;
         for name in vfs.list(&dir).map_err(|e| Error::io("cannot list a directory", e).at_path(&dir))? {
             // A file can vanish between the listing and the look: then it takes no space.

@@ -32,7 +32,8 @@ fn fill(store: &Store, events: &mut Vec<Event>, count: u64) {
     for _ in 0..count {
         let n = events.len() as u64;
         let host = ["ext", "gateway", "phone"][usize::try_from(n % 3).unwrap()];
-        let causes: Vec<&Event> = events.iter().rev().step_by(2).take(usize::try_from(n % 3).unwrap()).collect();
+        let causes: Vec<&Event> =
+            events.iter().rev().step_by(2).take(usize::try_from(n % 3).unwrap()).collect();
         let event = event(host, n, &causes);
         assert_eq!(store.append(&event).unwrap(), Appended::Stored);
         events.push(event);

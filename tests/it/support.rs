@@ -10,7 +10,8 @@ pub fn event(host: &str, seq: u64, causes: &[&Event]) -> Event {
 
 /// Makes a valid event with this id and these causes.
 pub fn named(id: EventId, host: &str, seq: u64, causes: Vec<EventId>) -> Event {
-    let payload = format!(r#"{{"turnId":"t{seq}","note":"{}"}}"#, "x".repeat(usize::try_from(seq % 40).unwrap()));
+    let payload =
+        format!(r#"{{"turnId":"t{seq}","note":"{}"}}"#, "x".repeat(usize::try_from(seq % 40).unwrap()));
     let host = HostId::new(host).unwrap();
     Event::new(id, host, Seq::new(seq).unwrap(), "turn.started", JsonText::parse(&payload).unwrap())
         .with_causes(causes)

@@ -12,7 +12,8 @@ use crate::codec::{
 };
 use crate::contract::{EventId, IdRef, cmp_utf16};
 use crate::io::{MemoryVfs, OpenMode, ProofBudget, Vfs};
-use crate::log::{SealEntry, SealSource, SealedSegment, SealedSummary, seal};
+use crate::log::seal::{SealEntry, SealSource, SealedSummary, seal};
+use crate::log::sealed::SealedSegment;
 
 pub(super) const HOSTS: [&str; 5] = ["gateway", "phone", "\u{ffff}", "\u{10000}", "a"];
 pub(super) const TYPES: [&str; 4] = ["turn.started", "turn.ended", "note.kept", "never.used"];
@@ -70,7 +71,6 @@ pub(super) fn events(most: usize) -> impl Strategy<Value = Vec<Plain>> {
 }
 
 pub(super) struct Fixture {
-    pub(super) memory: MemoryVfs,
     pub(super) vfs: Arc<dyn Vfs>,
     pub(super) dir: PathBuf,
     pub(super) budget: Arc<ProofBudget>,
@@ -78,11 +78,13 @@ pub(super) struct Fixture {
 
 impl Fixture {
     pub(super) fn new() -> Self {
-        let memory = MemoryVfs::new();
-        let vfs: Arc<dyn Vfs> = Arc::new(memory.clone());
+        Self::on(Arc::new(MemoryVfs::new()))
+    }
+
+    pub(super) fn on(vfs: Arc<dyn Vfs>) -> Self {
         let dir = PathBuf::from("/store/log");
         vfs.create_dir_all(&dir).unwrap();
-        Self { memory, vfs, dir, budget: ProofBudget::new(1 << 20) }
+        Self { vfs, dir, budget: ProofBudget::new(1 << 20) }
     }
 
     pub(super) fn seal(&self, number: u64, events: &[Plain]) -> SealedSummary {
@@ -180,6 +182,12 @@ pub(super) fn file_order(events: &[Plain]) -> Vec<usize> {
         cmp_utf16(HOSTS[a.host as usize], HOSTS[b.host as usize]).then(a.seq.cmp(&b.seq))
     });
     order
+}
+
+/// An event that nothing is asked about but its id.
+pub(super) fn plain(host: u32, seq: u64, id: &str) -> Plain {
+    let payload = "{}".to_owned();
+    Plain { host, seq, id: EventId::new(id).unwrap(), kind: 0, causes: Vec::new(), payload }
 }
 
 pub(super) fn fingerprint(id: IdRef<'_>) -> crate::codec::Fingerprint {

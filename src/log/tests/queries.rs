@@ -6,7 +6,9 @@ use super::fixture::{Fixture, HOSTS, Plain, TYPES, events, file_order, fingerpri
 use crate::codec::{Form, FrameSeed, SegmentHeader};
 use crate::contract::ErrorKind;
 use crate::io::{CountingVfs, OpenMode};
-use crate::log::{Record, SealedSegment, seal};
+use crate::log::record::Record;
+use crate::log::seal::seal;
+use crate::log::sealed::SealedSegment;
 use std::sync::Arc;
 
 fn assert_is(record: &Record, event: &Plain, ordinal: usize) {
@@ -126,7 +128,7 @@ proptest! {
             cut.extend_from_slice(&buffer[..buffer.len() - 8]);
             prop_assert!(Record::all_from_buffer(cut, frames as u64, seed, segment.sizes()).is_err());
             prop_assert!(Record::from_buffer(buffer.clone(), frames as u64 + 8, seed, segment.sizes()).is_err());
-            let fewer = crate::log::TableSizes { hosts: 0, ..segment.sizes() };
+            let fewer = crate::log::record::TableSizes { hosts: 0, ..segment.sizes() };
             let refused = Record::from_buffer(buffer, frames as u64, seed, fewer).unwrap_err().in_segment(1);
             prop_assert_eq!(refused.place().offset, Some(frames as u64));
         }
@@ -178,7 +180,7 @@ fn a_source_that_is_wrong_leaves_no_file() {
             payload: "{}".to_owned(),
         })
         .collect();
-    type Spoil = fn(&mut crate::log::SealSource<'_>);
+    type Spoil = fn(&mut crate::log::seal::SealSource<'_>);
     let spoils: [(&str, Spoil); 6] = [
         ("another seq", |source| source.entries[1].seq = 9),
         ("another host", |source| source.entries[1].host = 1),

@@ -5,6 +5,7 @@
 mod codec;
 mod contract;
 mod io;
+pub mod order;
 mod store;
 
 pub use contract::{

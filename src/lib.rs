@@ -8,7 +8,9 @@ mod io;
 pub mod order;
 mod store;
 
+pub use codec::{Line, Lines, parse_event, read_event, upcast_event, write_event};
 pub use contract::{
-    Code, Cursor, CursorEntry, Error, ErrorKind, Event, EventFields, EventId, HostId, IdRef, JsonText, Place,
-    Result, Seq, VERSION, cmp_utf16, limits,
+    ActorKind, Class, Code, Cursor, CursorEntry, Effects, Egress, Error, ErrorKind, Event, EventFields,
+    EventId, HostId, IdRef, Json, JsonText, PayloadFault, Place, Ref, RefKind, RefRange, Resolution, Result,
+    Seq, TypeRegistry, UnknownTypes, Upcasts, VERSION, canonical, cmp_utf16, is_ref, limits, same, validate,
 };

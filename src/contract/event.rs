@@ -29,6 +29,38 @@ pub struct Event {
     pub extra: Option<JsonText>,
 }
 
+impl Event {
+    /// Creates an event without causes and unknown members, shown at time 0.
+    ///
+    /// Nothing is checked here; an append checks everything.
+    #[must_use]
+    pub fn new(id: EventId, host: HostId, seq: Seq, kind: &str, payload: JsonText) -> Self {
+        let kind = kind.into();
+        Self { v: VERSION, id, host, seq, causes: Vec::new(), at: 0.0, kind, payload, extra: None }
+    }
+
+    /// Sets the direct causes.
+    #[must_use]
+    pub fn with_causes(mut self, causes: impl IntoIterator<Item = EventId>) -> Self {
+        self.causes = causes.into_iter().collect();
+        self
+    }
+
+    /// Sets the time shown to people, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub fn with_at(mut self, at: f64) -> Self {
+        self.at = at;
+        self
+    }
+
+    /// Sets the unknown members of the envelope, one object's text.
+    #[must_use]
+    pub fn with_extra(mut self, extra: JsonText) -> Self {
+        self.extra = Some(extra);
+        self
+    }
+}
+
 /// What every form of an event answers: owned, in a segment, or in a file.
 pub trait EventFields {
     /// Returns the version of the envelope.

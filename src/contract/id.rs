@@ -250,6 +250,30 @@ impl Seq {
         self.0
     }
 
+    /// Creates an ordinal from a number of JSON.
+    ///
+    /// # Errors
+    /// `SHAPE` when the number is not whole or not from 0 to [`SEQ_MAX`].
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "the number is whole and in the range where doubles are exact"
+    )]
+    pub fn from_f64(number: f64) -> Result<Self> {
+        if number.fract() != 0.0 || !(0.0..=SEQ_MAX as f64).contains(&number) {
+            return Err(Error::invalid(Code::Shape, "`seq` must be a whole number from 0 to 2^53 - 1"));
+        }
+        Ok(Self(number as u64))
+    }
+
+    /// Returns the number as a double, which holds it exactly.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
+    pub const fn to_f64(self) -> f64 {
+        self.0 as f64
+    }
+
     /// Returns the next ordinal, or `None` at the end of the range.
     #[must_use]
     pub fn next(self) -> Option<Self> {

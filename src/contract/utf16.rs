@@ -9,13 +9,12 @@ use std::cmp::Ordering;
 /// comparing bytes; no string is transcoded.
 #[must_use]
 pub fn cmp_utf16(a: &str, b: &str) -> Ordering {
-    let (x, y) = (a.as_bytes(), b.as_bytes());
-    match x.iter().zip(y).find(|(p, q)| p != q) {
-        None => x.len().cmp(&y.len()),
+    match a.bytes().zip(b.bytes()).find(|(p, q)| p != q) {
+        None => a.len().cmp(&b.len()),
         // The first differing byte of two UTF-8 texts stands at the same place of the same
         // character, or is the lead byte of each. Only lead bytes can be 0xEE, 0xEF or 0xF0 and
         // up, and there the UTF-16 order is the other way round.
-        Some((&p, &q)) => match (p >= 0xF0, q >= 0xF0) {
+        Some((p, q)) => match (p >= 0xF0, q >= 0xF0) {
             (true, false) if q >= 0xEE => Ordering::Less,
             (false, true) if p >= 0xEE => Ordering::Greater,
             _ => p.cmp(&q),

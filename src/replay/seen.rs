@@ -207,3 +207,86 @@ impl fmt::Debug for SeenIds {
         f.debug_struct("SeenIds").field("ids", &ids).field("awaited", &self.awaited.len()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::contract::{Event, EventId, HostId, JsonText, Seq};
+
+    fn event(id: &str, causes: &[&str]) -> Event {
+        let host = HostId::new("h").unwrap();
+        let payload = JsonText::parse("{}").unwrap();
+        let mut event = Event::new(EventId::new(id).unwrap(), host, Seq::ZERO, "turn.started", payload);
+        event.causes = causes.iter().map(|cause| EventId::new(cause).unwrap()).collect();
+        event
+    }
+
+    fn take(seen: &mut SeenIds, position: u64, id: &str, causes: &[&str]) -> (Arrival, Vec<Option<u64>>) {
+        let mut places = Vec::new();
+        let arrival = seen.take(&event(id, causes), position, &mut places).unwrap();
+        (arrival, places)
+    }
+
+    #[test]
+    fn causes_are_told_by_position_and_lateness_shows() {
+        let mut seen = SeenIds::new();
+        assert_eq!(take(&mut seen, 0, "a", &["b", "gone"]), (Arrival::InTime, vec![None, None]));
+        assert_eq!(CausePlaces::<Event>::missing(&seen), 2);
+        assert_eq!(take(&mut seen, 1, "b", &["a", "a"]), (Arrival::Late, vec![Some(0), Some(0)]));
+        assert_eq!(CausePlaces::<Event>::missing(&seen), 1);
+        assert_eq!(take(&mut seen, 2, "c", &["c"]), (Arrival::Late, vec![None]));
+        assert_eq!(take(&mut seen, 3, "a", &["b"]), (Arrival::Repeated, vec![Some(1)]));
+    }
+
+    #[test]
+    fn positions_end_where_a_slot_ends() {
+        let mut seen = SeenIds::new();
+        let last = u64::from(POSITION_MAX);
+        assert_eq!(take(&mut seen, last, "a", &[]).0, Arrival::InTime);
+        assert_eq!(take(&mut seen, last, "b", &["a"]).1, [Some(last)]);
+        let error = seen.take(&event("c", &[]), last + 1, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.code(), Code::Limit);
+    }
+
+    #[test]
+    fn an_event_costs_at_most_32_bytes() {
+        let mut seen = SeenIds::new();
+        assert_eq!(size_of::<Slot>(), 16);
+        for position in 0..300_000_u64 {
+            let id = EventId::from_uuid_bytes(u128::from(position).to_be_bytes());
+            let event = Event { id, ..event("x", &[]) };
+            assert_eq!(seen.take(&event, position, &mut Vec::new()).unwrap(), Arrival::InTime);
+            if position >= 20_000 && position.is_multiple_of(1_000) {
+                let bytes: usize =
+                    seen.shards.iter().map(|shard| shard.slots.capacity() * size_of::<Slot>()).sum();
+                assert!(
+                    u64::try_from(bytes).unwrap() <= 32 * position,
+                    "{bytes} bytes for {position} events"
+                );
+            }
+        }
+        assert_eq!(seen.find(Fingerprint::of(IdRef::Uuid(77_u128.to_be_bytes()))), Some(77));
+    }
+
+    proptest! {
+        #[test]
+        fn a_shard_is_a_map(ids in prop::collection::vec((0..40_u64, 0..2_u32), 0..120)) {
+            let (mut shard, mut plain) = (Shard::default(), HashMap::new());
+            for (position, (high, low)) in (0..).zip(ids) {
+                // Few and crowded starts, at both ends of the table.
+                let id = Fingerprint { high: high.wrapping_mul(u64::MAX / 3).wrapping_sub(high), low };
+                prop_assert_eq!(shard.insert(id, position), !plain.contains_key(&id));
+                plain.entry(id).or_insert(position);
+            }
+            prop_assert_eq!(shard.used, plain.len());
+            for (id, position) in plain {
+                prop_assert_eq!(shard.find(id), Some(position));
+                prop_assert_eq!(shard.find(Fingerprint { low: 7, ..id }), None);
+            }
+        }
+    }
+}

@@ -61,3 +61,30 @@ fn triple(event: &dyn EventFields, stream: Raw<'_>) -> Digest {
         (None, Err(_)) => digest(b't', &[host, kind, stream.text().as_bytes()]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Event, EventId, HostId, JsonText, Seq};
+
+    fn key(host: &str, stream: &str) -> Digest {
+        let payload = JsonText::parse("{}").unwrap();
+        let event = Event::new(
+            EventId::new("e").unwrap(),
+            HostId::new(host).unwrap(),
+            Seq::ZERO,
+            "data.updated",
+            payload,
+        );
+        triple(&event, Raw::new(stream))
+    }
+
+    #[test]
+    fn streams_meet_by_their_text() {
+        assert_eq!(key("h", "7"), key("h", r#""7""#));
+        assert_eq!(key("h", "7.0"), key("h", r#""\u0037""#));
+        assert_eq!(key("h", "1e21"), key("h", r#""1e+21""#));
+        assert_eq!(key("h", "true"), key("h", r#""true""#));
+        assert_ne!(key("h", r#""a""#), key("i", r#""a""#));
+    }
+}

@@ -16,7 +16,7 @@ pub struct Cycle<T = EventId> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
-/// Why [`linearize`](super::linearize) has no answer.
+/// Why [`linearize`](super::linearize()) has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OrderError {

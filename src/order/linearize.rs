@@ -13,7 +13,7 @@ use crate::contract::{EventFields, IdRef, cmp_utf16};
 /// identifier occurs twice, which a store never holds, the result is the one the other implementations
 /// give.
 ///
-/// Costs O(n log n) time for sorting keys and about 90 bytes an event, most of it the map of
+/// Costs O(n log n) time for sorting keys and 70 to 110 bytes an event, most of it the map of
 /// identifiers; with numbers at hand [`Graph`] needs a fifth of that and no map.
 ///
 /// # Errors

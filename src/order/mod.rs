@@ -4,20 +4,24 @@
 //! held causes with the ready set ordered by key; a cause that is not held is ignored. It depends on
 //! the set alone: not on arrival, not on wall time.
 //!
-//! - [`linearize`] and [`well_formed`] work on any slice of events.
+//! - [`linearize()`] and [`well_formed`] work on any slice of events.
 //! - [`Graph`] is the form for many events: numbers in, numbers out, a few machine words an event.
 //! - [`Proof`] checks an order while it streams, without computing it again.
+//! - [`CycleGuard`] decides at append whether an event would close a cycle.
 //!
 //! Pure: no files, no clock, no randomness, and no recursion.
 
 mod bitmap;
 mod cycle;
+mod guard;
 mod linearize;
 mod numbered;
 mod proof;
 mod repeated;
+mod runs;
 
 pub use cycle::{Cycle, OrderError, TooMany};
+pub use guard::{Admission, CycleGuard, NotAnOrder, Verdict};
 pub use linearize::{linearize, well_formed};
 pub use numbered::Graph;
 pub use proof::{OrderViolation, Proof};

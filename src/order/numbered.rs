@@ -11,7 +11,7 @@ use super::cycle::{Cycle, TooMany};
 ///
 /// Push the events in rising order of their key; a number is the place in that order, from 0. Numbers
 /// need not be ranks of keys: with arrival ordinals the result is the order of the causes closest to
-/// arrival, which is what a guard wants.
+/// arrival, which is what [`CycleGuard::rebuild`](super::CycleGuard::rebuild) wants.
 ///
 /// # Memory
 /// At its peak, with exact capacities, 12 bytes an event (open causes, start of dependents, result),

@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench replay`; the figure to watch is the number of events a second.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a bench stops at what it did not expect")]
+
 use std::fmt;
 use std::path::Path;
 

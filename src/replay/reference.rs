@@ -21,9 +21,8 @@ pub(super) fn read(value: Raw<'_>) -> Option<Ref> {
     if range.is_some() {
         return Ref::read(&Json::parse(value.text()).ok()?);
     }
-    let text = |value: Option<Raw<'_>>| {
-        value.and_then(Raw::as_str).filter(|text| !text.is_empty()).map(|text| text.into())
-    };
+    let text =
+        |value: Option<Raw<'_>>| value.and_then(Raw::as_str).filter(|text| !text.is_empty()).map(Into::into);
     Some(Ref {
         kind: RefKind::from_word(&kind?.as_str()?)?,
         id: text(id)?,

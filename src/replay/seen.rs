@@ -64,11 +64,14 @@ struct Fingerprint {
 impl Fingerprint {
     fn of(id: IdRef<'_>) -> Self {
         let mut hasher = SipHasher13::new();
+        // The last byte keeps a text apart from a UUID of the same bytes.
         match id {
-            IdRef::Uuid(bytes) => hasher.write(&bytes),
+            IdRef::Uuid(bytes) => {
+                hasher.write(&bytes);
+                hasher.write_u8(0xFE);
+            }
             IdRef::Text(text) => {
                 hasher.write(text.as_bytes());
-                // Keeps a text of 16 bytes apart from a UUID.
                 hasher.write_u8(0xFF);
             }
         }

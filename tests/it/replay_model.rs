@@ -151,28 +151,26 @@ fn typed_payload() -> impl Strategy<Value = (&'static str, Value)> {
 fn set() -> impl Strategy<Value = Vec<Event>> {
     let hosts = prop::sample::select(vec!["gateway", "a", "\u{fffd}", "\u{1f600}"]);
     let causes = prop::collection::vec((any::<bool>(), 0..14_usize), 0..3);
-    prop::collection::vec((hosts, typed_payload(), causes), 0..12).prop_map(|events| {
-        let build =
-            |(index, (host, (kind, payload), causes)): (usize, (&str, (&str, Value), Vec<(bool, usize)>))| {
-                let seq = Seq::new(u64::try_from(index).unwrap()).unwrap();
-                let mut event = Event::new(
-                    EventId::new(&format!("e{index}")).unwrap(),
-                    HostId::new(host).unwrap(),
-                    seq,
-                    kind,
-                    JsonText::parse(&payload.to_string()).unwrap(),
-                );
-                // Mostly earlier ones, so that most sets have an order.
-                event.causes = causes
-                    .into_iter()
-                    .map(|(any, cause)| if any && cause != 0 { cause } else { cause % (index + 1) })
-                    .filter(|cause| *cause != index || index % 5 == 4)
-                    .map(|cause| EventId::new(&format!("e{cause}")).unwrap())
-                    .collect();
-                event
-            };
-        events.into_iter().enumerate().map(build).collect()
-    })
+    prop::collection::vec((hosts, typed_payload(), causes), 0..12)
+        .prop_map(|drawn| drawn.into_iter().enumerate().map(|(index, drawn)| event(index, drawn)).collect())
+}
+
+/// Host, type and payload, and causes as whether they may come later and their number.
+type Drawn = (&'static str, (&'static str, Value), Vec<(bool, usize)>);
+
+fn event(index: usize, (host, (kind, payload), causes): Drawn) -> Event {
+    let id = |number: usize| EventId::new(&format!("e{number}")).unwrap();
+    let seq = Seq::new(u64::try_from(index).unwrap()).unwrap();
+    let payload = JsonText::parse(&payload.to_string()).unwrap();
+    let mut event = Event::new(id(index), HostId::new(host).unwrap(), seq, kind, payload);
+    // Mostly earlier ones, so that most sets have an order.
+    event.causes = causes
+        .into_iter()
+        .map(|(later, cause)| if later && cause != 0 { cause } else { cause % (index + 1) })
+        .filter(|cause| *cause != index || index % 5 == 4)
+        .map(id)
+        .collect();
+    event
 }
 
 fn options() -> ReplayOptions {
@@ -260,7 +258,7 @@ fn sets_cover_every_invariant() {
         let events = set().new_tree(&mut runner).unwrap().current();
         match in_order(&events) {
             Some(ordered) => {
-                seen.extend(stream(&ordered).violations.iter().map(|violation| violation.invariant.name()))
+                seen.extend(stream(&ordered).violations.iter().map(|violation| violation.invariant.name()));
             }
             None => cyclic += 1,
         }

@@ -8,6 +8,7 @@ mod index;
 mod io;
 mod log;
 pub mod order;
+mod replay;
 mod store;
 
 pub use codec::{Line, Lines, parse_event, read_event, upcast_event, write_event};
@@ -17,6 +18,10 @@ pub use contract::{
     Seq, TypeRegistry, UnknownTypes, Upcasts, VERSION, canonical, cmp_utf16, is_ref, limits, same, validate,
 };
 pub use index::{IndexState, RebuildReason};
+pub use replay::{
+    Arrival, CausePlaces, Drifted, Invariant, NoResolver, References, Replay, ReplayOptions, ReplayReport,
+    Resolver, SeenIds, Totals, Turn, Violation, check_invariants, read_events, replay, replay_set,
+};
 pub use store::{
     Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, HostStats, IdFactory,
     NewEvent, OpenReport, Options, Random, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent,

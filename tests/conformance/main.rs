@@ -6,6 +6,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
@@ -13,8 +14,10 @@
 )]
 
 mod harness;
+mod invariants;
 mod linearize;
 mod lines;
 mod refs;
+mod replay;
 mod upcast;
 mod validate;

@@ -1,0 +1,148 @@
+//! The replay of a sequence of events to a verdict.
+
+use crate::contract::{EventFields, EventId, Result};
+
+use super::content::Content;
+use super::invariants::{Findings, Found, Invariant, Rules, Step};
+use super::options::ReplayOptions;
+use super::payload::Raw;
+use super::report::{References, ReplayReport, Totals, Violation};
+use super::resolve::Resolver;
+use super::seen::{CausePlaces, SeenIds};
+
+/// Replays events that come in the order, and returns the verdict.
+///
+/// Proves while the events stream by that their sequence is the one order, checks I1 to I7 and resolves
+/// every reference. The verdict depends on the set of events alone.
+///
+/// # Memory
+/// 20 to 30 bytes an event for where causes stand ([`SeenIds`]), a bit for each for I4, 16 bytes and a
+/// little for each turn and stream, and what waits for a later event. [`Replay::with_places`] takes the
+/// places of causes from an index instead.
+///
+/// # Errors
+/// What the iterator or the resolver fails with. A broken order or invariant is no error but a verdict.
+pub fn replay<E: EventFields>(
+    events: impl IntoIterator<Item = Result<E>>,
+    options: &ReplayOptions,
+    resolver: &dyn Resolver,
+) -> Result<ReplayReport> {
+    let mut replay = Replay::new(options, resolver);
+    for event in events {
+        replay.push(&event?)?;
+    }
+    Ok(replay.finish())
+}
+
+/// A replay in progress, for callers that hold the events' reins themselves.
+pub struct Replay<'r, P = SeenIds> {
+    resolver: Option<&'r dyn Resolver>,
+    places: P,
+    /// Where the causes of the current event stand; kept for its memory alone.
+    causes: Vec<Option<u64>>,
+    rules: Rules,
+    content: Content,
+    order: Option<Vec<EventId>>,
+    events: u64,
+    missing: u64,
+}
+
+impl<'r> Replay<'r> {
+    /// Starts a replay that remembers where events stand.
+    #[must_use]
+    pub fn new(options: &ReplayOptions, resolver: &'r dyn Resolver) -> Self {
+        Self::with_places(options, resolver, SeenIds::new())
+    }
+}
+
+impl<'r, P> Replay<'r, P> {
+    /// Starts a replay that asks `places` where causes stand.
+    #[must_use]
+    pub fn with_places(options: &ReplayOptions, resolver: &'r dyn Resolver, places: P) -> Self {
+        Self {
+            resolver: options.content.then_some(resolver),
+            places,
+            causes: Vec::new(),
+            rules: Rules::new(options),
+            content: Content::new(options.listed_max),
+            order: options.keep_order.then(Vec::new),
+            events: 0,
+            missing: 0,
+        }
+    }
+
+    /// Takes the next event of the order.
+    ///
+    /// # Errors
+    /// What the places of causes or the resolver fail with.
+    pub fn push<E: EventFields>(&mut self, event: &E) -> Result<()>
+    where
+        P: CausePlaces<E>,
+    {
+        self.causes.clear();
+        let arrival = self.places.take(event, self.events, &mut self.causes)?;
+        self.missing = self.places.missing();
+        let payload = Raw::new(event.payload());
+        self.rules.step(&Step { event, payload, position: self.events, causes: &self.causes, arrival });
+        if let Some(resolver) = self.resolver {
+            self.content.step(event, payload, resolver)?;
+        }
+        if let Some(order) = &mut self.order {
+            order.push(event.id().to_owned());
+        }
+        self.events += 1;
+        Ok(())
+    }
+
+    /// Ends the replay: what still waits for a later event is given up on.
+    #[must_use]
+    pub fn finish(self) -> ReplayReport {
+        let hosts = self.rules.hosts();
+        let findings = self.rules.finish();
+        let totals = Totals {
+            hosts,
+            missing_causes: self.missing,
+            violations: findings.total(),
+            drifted: self.content.drifted_total,
+            turns: self.content.turns_total,
+            by_invariant: by_invariant(&findings),
+        };
+        ReplayReport {
+            ok: totals.violations == 0 && totals.drifted == 0,
+            events: self.events,
+            stable: findings.total_of(Invariant::I6) == 0,
+            violations: findings.into_list().into_iter().map(Violation::from).collect(),
+            refs: References {
+                exact: self.content.exact,
+                unavailable: self.content.unavailable,
+                drifted: self.content.drifted,
+            },
+            turns: self.content.turns,
+            order: self.order,
+            totals,
+        }
+    }
+
+    /// Ends the replay for what the rules found alone.
+    pub(super) fn into_findings(self) -> Findings {
+        self.rules.finish()
+    }
+}
+
+impl<P> std::fmt::Debug for Replay<'_, P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replay").field("events", &self.events).finish_non_exhaustive()
+    }
+}
+
+fn by_invariant(findings: &Findings) -> Vec<(Invariant, u64)> {
+    let counts = Invariant::REPORTED.iter().map(|invariant| (*invariant, findings.total_of(*invariant)));
+    counts.filter(|(_, total)| *total > 0).collect()
+}
+
+impl From<Found> for Violation {
+    fn from(found: Found) -> Self {
+        let event_id = found.event.map(|(id, _)| id);
+        Self { invariant: found.invariant, event_id, detail: found.detail }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a replay checks and what it keeps for the report.
+
+/// Most findings of one sort that a report lists by default; totals always count all of them.
+const LISTED_MAX: usize = 10_000;
+
+/// Most events of one host, type and stream that may be durable, unless told otherwise.
+const EPHEMERAL_BUDGET: u64 = 200;
+
+/// Settings of a replay.
+///
+/// ```
+/// use causelog::ReplayOptions;
+///
+/// let strict = ReplayOptions::new().ephemeral_budget(50);
+/// # let _ = strict;
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReplayOptions {
+    pub(super) ephemeral_budget: u64,
+    pub(super) content: bool,
+    pub(super) keep_order: bool,
+    pub(super) listed_max: usize,
+}
+
+impl ReplayOptions {
+    /// Starts from the defaults: a budget of 200, content checked, no order kept, lists of at most 10,000.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { ephemeral_budget: EPHEMERAL_BUDGET, content: true, keep_order: false, listed_max: LISTED_MAX }
+    }
+
+    /// Sets how many events of one host, type and stream may be durable before I5 is violated.
+    #[must_use]
+    pub const fn ephemeral_budget(mut self, events: u64) -> Self {
+        self.ephemeral_budget = events;
+        self
+    }
+
+    /// Sets whether references are resolved and turns reconstructed.
+    ///
+    /// Without it the report counts no reference and names no turn, as other implementations do when they
+    /// are given no content to look into.
+    #[must_use]
+    pub const fn check_content(mut self, check: bool) -> Self {
+        self.content = check;
+        self
+    }
+
+    /// Sets whether the report names every event in its order. Costs an id for each event in memory.
+    #[must_use]
+    pub const fn keep_order(mut self, keep: bool) -> Self {
+        self.keep_order = keep;
+        self
+    }
+
+    /// Sets the most violations of one invariant, drifted references and turns that the report lists.
+    ///
+    /// What is beyond is counted in the totals all the same, and the verdict knows it. The bound keeps the
+    /// memory of a replay from growing with the log.
+    #[must_use]
+    pub const fn listed_max(mut self, entries: usize) -> Self {
+        self.listed_max = entries;
+        self
+    }
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -43,6 +43,8 @@ pub enum Control {
         /// BLAKE3 of its sealed file.
         root: [u8; 32],
     },
+    /// From here on some event was written after an event that names it.
+    LateCauses,
     /// The store is to be opened for reading alone, for this reason; an empty reason lifts it.
     ReadOnly {
         /// A line for people.
@@ -125,9 +127,12 @@ impl ControlState {
             }
             Control::Evicted(range) => {
                 self.host_mut(range.host)?;
+                // A host loses its oldest events first: a later range takes in the earlier ones.
+                self.evicted.retain(|old| old.host != range.host || old.last < range.first);
                 self.evicted.push(*range);
             }
             Control::SegmentSealed { .. } => {}
+            Control::LateCauses => self.late_causes = true,
             Control::ReadOnly { reason } => self.read_only.clone_from(reason),
             Control::Repaired { lost, .. } => self.lost = self.lost.saturating_add(*lost),
         }

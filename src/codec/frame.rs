@@ -174,6 +174,19 @@ impl<'a> Frame<'a> {
         Ok(Self { kind, ordinal, body, bytes: whole })
     }
 
+    /// Reads the frame at the start of `bytes` without its checksum: for frames that were checked before.
+    ///
+    /// # Errors
+    /// [`FrameError`] when no header stands here or the frame is cut short.
+    pub fn read_again(bytes: &'a [u8]) -> Result<Self, FrameError> {
+        let (kind, ordinal, body_bytes) = fields_of(header_of(bytes)?)?;
+        let whole = Self::bytes_for(body_bytes);
+        let short = FrameError::Short { found: bytes.len(), expected: whole };
+        let frame = bytes.get(..whole).ok_or(short)?;
+        let body = frame.get(FRAME_HEADER_BYTES..).and_then(|rest| rest.get(..body_bytes)).ok_or(short)?;
+        Ok(Self { kind, ordinal, body, bytes: whole })
+    }
+
     /// Appends a frame to `out`; it will stand at `offset` of its file.
     ///
     /// # Errors
@@ -290,6 +303,8 @@ mod tests {
             let frame = Frame::decode(&out, seed(), offset).unwrap();
             prop_assert_eq!(frame, Frame { kind: FrameKind::Event, ordinal, body: &body, bytes });
             prop_assert_eq!(Frame::peek(&out), Ok((FrameKind::Event, bytes)));
+            prop_assert_eq!(Frame::read_again(&out), Ok(frame));
+            prop_assert!(Frame::read_again(&out[..bytes - 1]).is_err());
         }
 
         #[test]
@@ -305,6 +320,7 @@ mod tests {
         fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = Frame::decode(&bytes, seed(), 0);
             let _ = Frame::peek(&bytes);
+            let _ = Frame::read_again(&bytes);
         }
     }
 

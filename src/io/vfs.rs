@@ -55,6 +55,9 @@ impl fmt::Debug for Mapping {
 }
 
 /// An open file. All methods take `&self`: positioned reads and writes share no cursor.
+///
+/// A file that was removed or replaced stays usable through its handle; on Windows removing and
+/// replacing may fail instead. A call that a signal interrupts is taken up again by itself.
 pub trait VfsFile: Send + Sync + fmt::Debug {
     /// Reads up to `buffer.len()` bytes at `offset`; fewer only at the end of the file.
     ///
@@ -68,7 +71,9 @@ pub trait VfsFile: Send + Sync + fmt::Debug {
     /// What the operating system reports.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Makes everything written durable (`fdatasync`), the length included.
+    /// Makes everything written durable (`fdatasync`), the length included; the name is not.
+    ///
+    /// Not to be tried again after a failure: a later success would not cover what failed.
     ///
     /// # Errors
     /// What the operating system reports; what is durable is then unknown.
@@ -97,8 +102,10 @@ pub trait VfsFile: Send + Sync + fmt::Debug {
 pub trait VfsLock: Send + Sync + fmt::Debug {}
 
 /// A file system.
+///
+/// A name that was created, given, or taken is durable after [`Vfs::sync_dir`] of its directory.
 pub trait Vfs: Send + Sync + fmt::Debug {
-    /// Opens a file.
+    /// Opens a file. The directory must exist.
     ///
     /// # Errors
     /// What the operating system reports.
@@ -116,7 +123,8 @@ pub trait Vfs: Send + Sync + fmt::Debug {
     /// What the operating system reports.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Creates a directory and its parents; fine when it exists.
+    /// Creates a directory and its parents; fine when it exists. Durable after [`Vfs::sync_dir`] of
+    /// the parent of each directory that was created.
     ///
     /// # Errors
     /// What the operating system reports.
@@ -128,7 +136,8 @@ pub trait Vfs: Send + Sync + fmt::Debug {
     /// What the operating system reports.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Lists the names of the files in a directory, sorted; empty when it does not exist.
+    /// Lists the names of the files in a directory, sorted by their bytes; empty when it does not
+    /// exist. Directories, and files whose names are not UTF-8, are left out.
     ///
     /// # Errors
     /// What the operating system reports.

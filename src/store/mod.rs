@@ -1,1 +1,370 @@
-//! The public face of the engine.
+//! The public face of the engine: a store, what it takes and what it answers.
+
+mod ancestry;
+mod appender;
+mod batch;
+mod by_type;
+mod core;
+mod events;
+mod opening;
+mod options;
+mod ordered;
+mod reader;
+mod report;
+mod ring;
+mod snapshot;
+mod sources;
+mod stats;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::RangeBounds;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+pub use self::core::Appended;
+use self::core::{Core, Wake};
+use self::opening::Locks;
+use self::reader::Reader;
+pub use appender::{Appender, NewEvent};
+pub use batch::{BatchMode, BatchReport};
+pub use events::Events;
+pub use options::{Durability, Options};
+pub use report::OpenReport;
+pub use snapshot::Snapshot;
+pub use sources::{Clock, IdFactory, Random, SystemClock, SystemRandom, UuidV7};
+pub use stats::{HostStats, SegmentForm, SegmentStats, Stats, TypeStats};
+
+pub use crate::log::{Finding, StoredEvent, Torn};
+
+use crate::contract::{Code, Cursor, Error, ErrorKind, EventFields, EventId, HostId, Result};
+use crate::log::Outcome;
+
+/// An event store: a directory, or memory.
+///
+/// A handle; clones are handles to the same store. `Send` and `Sync`: use it from as many threads as you like, appends
+/// of many threads share a sync. The store closes when its last handle is dropped; iterators, snapshots and events
+/// stay readable after that.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    options: Options,
+    mode: Mode,
+    report: OpenReport,
+    appenders: Mutex<HashSet<HostId>>,
+    /// Dropped last: everything else of the store needs them.
+    _locks: Locks,
+}
+
+enum Mode {
+    Writer(Upkeep),
+    Reader(Reader),
+}
+
+/// The writing half and its thread.
+struct Upkeep {
+    core: Arc<Core>,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+impl Upkeep {
+    fn new(core: Arc<Core>, thread: Option<std::thread::JoinHandle<()>>) -> Self {
+        Self { core, thread: Mutex::new(thread) }
+    }
+
+    fn stop_thread(&self) {
+        if let Some(thread) = self.thread.lock().take() {
+            self.core.wake(Wake::Stop);
+            // A panic there was its own report; the store is closed either way.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Inner {
+    fn new(path: PathBuf, options: Options, mode: Mode, report: OpenReport, locks: Locks) -> Self {
+        Self { path, options, mode, report, appenders: Mutex::default(), _locks: locks }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let Mode::Writer(upkeep) = &self.mode else { return };
+        upkeep.stop_thread();
+        // On the way out of a panic nothing is confirmed: the next open recovers as after a crash.
+        if std::thread::panicking() || upkeep.core.writer.check().is_err() {
+            return;
+        }
+        if let Err(error) = upkeep.core.close() {
+            tracing::warn!(%error, path = %self.path.display(), "the store could not be closed cleanly");
+        }
+    }
+}
+
+impl Store {
+    fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+
+    /// Creates a store in a directory, which is created too, and opens it for writing.
+    ///
+    /// After it returns the empty store survives a power cut.
+    ///
+    /// # Errors
+    /// `Invalid` when there is a store already; `Locked`; `Io`.
+    pub fn create(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        opening::create(path.as_ref(), options)
+    }
+
+    /// Opens a store for writing. Reads heads and directories, and frame by frame only what lies behind the newest
+    /// checkpoint; a torn tail is cut and reported in [`Store::opening`].
+    ///
+    /// A damaged store opens for reading alone: [`Store::opening`] says why, and writes answer `ReadOnly`.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none; `Locked` when another process writes; `Unsupported` for a newer format; `Io`.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        opening::open(path.as_ref(), options)
+    }
+
+    /// Opens a store for writing; creates it first where there is none.
+    ///
+    /// # Errors
+    /// As [`Store::open`] and [`Store::create`].
+    pub fn open_or_create(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let path = path.as_ref();
+        if opening::exists(&options, path)? {
+            opening::open(path, options)
+        } else {
+            opening::create(path, options)
+        }
+    }
+
+    /// Opens a store for reading, also while another process writes it. Writes nothing and needs neither the index
+    /// database nor a writable medium. Beside a writer it shows what is synced; each [`Store::snapshot`] looks anew.
+    ///
+    /// # Errors
+    /// `NotFound`; `Locked` while a repair runs; `Unsupported`; `Io`.
+    pub fn open_read_only(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        opening::open_read_only(path.as_ref(), options)
+    }
+
+    /// Creates a store in memory: the same in every respect, but that it is gone with its last handle. With
+    /// [`Options::events_max`] or [`Options::bytes_max`] it drops its oldest events to stay within them.
+    ///
+    /// # Errors
+    /// When randomness fails.
+    pub fn in_memory(options: Options) -> Result<Self> {
+        opening::in_memory(options)
+    }
+
+    /// Returns what opening found: a torn tail, damage, what had to be read.
+    pub fn opening(&self) -> &OpenReport {
+        &self.0.report
+    }
+
+    /// Returns the store's directory.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Returns the options that the store was opened with.
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// Returns the store's identity: 16 random bytes that every segment carries.
+    pub fn identity(&self) -> [u8; 16] {
+        self.0.report.store
+    }
+
+    fn core(&self) -> Result<&Core> {
+        match &self.0.mode {
+            Mode::Writer(upkeep) => Ok(&upkeep.core),
+            Mode::Reader(_) => {
+                let reason = self.0.report.read_only.as_deref().unwrap_or("it was opened so");
+                let message = format!("the store is open for reading alone: {reason}");
+                Err(Error::new(ErrorKind::ReadOnly, Code::Store, message))
+            }
+        }
+    }
+
+    /// Appends an event. Idempotent: the same event again is a duplicate and changes nothing.
+    ///
+    /// When it returns, the event survives what the store's [`Durability`] says. After an error nothing was stored,
+    /// unless the error is `Poisoned`: then the outcome is known after the store is opened again, and appending the same
+    /// event again is safe. Cost at the default level: one sync, shared with whoever appends at the same time.
+    ///
+    /// # Errors
+    /// `Invalid` with the contract's code: `VERSION`, `TYPE`, `PAYLOAD`, `SEQ`, `CYCLE`, `LIMIT`. `Equivocation` when the
+    /// id (code `ID`) or `(host, seq)` (code `SEQ`) is held with other content. `Io`: nothing was stored. `Poisoned`.
+    /// `ReadOnly`.
+    pub fn append(&self, event: &impl EventFields) -> Result<Appended> {
+        let core = self.core()?;
+        match core.offer(event)? {
+            Outcome::Staged(ticket) => core.commit(ticket).map(|()| Appended::Stored),
+            Outcome::Duplicate(ticket) => core.commit(ticket).map(|()| Appended::Duplicate),
+            Outcome::Full => Err(Error::corrupt("a fresh segment is full")),
+        }
+    }
+
+    /// Appends many events with one sync, or as few as their size allows. What [`Store::append`] says of one event
+    /// holds for each; how refusals are met is the mode's choice.
+    ///
+    /// # Errors
+    /// `Io`, `Poisoned`, `ReadOnly`. Refusals of single events are in the report.
+    pub fn append_batch<E: EventFields>(&self, events: &[E], mode: BatchMode) -> Result<BatchReport> {
+        batch::append(self.core()?, events, mode)
+    }
+
+    /// Takes up the writing of a host: the appender owns its `seq` and makes ids.
+    ///
+    /// # Errors
+    /// `Locked` when the host has a live appender; `ReadOnly`.
+    pub fn appender(&self, host: HostId) -> Result<Appender> {
+        Appender::new(self.clone(), host)
+    }
+
+    /// Takes a stable view of the store as it is now.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`: only a reading process looks at files here.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        match &self.0.mode {
+            Mode::Writer(upkeep) => {
+                // In this order: what is synced by then is in the other view too.
+                let synced = upkeep.core.writer.synced_view();
+                Ok(Snapshot { view: upkeep.core.writer.view(), synced })
+            }
+            Mode::Reader(reader) => {
+                let view = reader.view()?;
+                Ok(Snapshot { synced: view.clone(), view })
+            }
+        }
+    }
+
+    /// As [`Snapshot::get`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn get(&self, id: &EventId) -> Result<Option<StoredEvent>> {
+        self.snapshot()?.get(id)
+    }
+
+    /// As [`Snapshot::has`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn has(&self, id: &EventId) -> Result<bool> {
+        self.snapshot()?.has(id)
+    }
+
+    /// As [`Snapshot::range`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn range(&self, host: &HostId, seqs: impl RangeBounds<u64>) -> Result<Events> {
+        Ok(self.snapshot()?.range(host, seqs))
+    }
+
+    /// As [`Snapshot::events`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn events(&self) -> Result<Events> {
+        Ok(self.snapshot()?.events())
+    }
+
+    /// As [`Snapshot::cursor`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn cursor(&self) -> Result<Cursor> {
+        self.snapshot()?.cursor()
+    }
+
+    /// As [`Snapshot::since`], on the store as it is now.
+    ///
+    /// # Errors
+    /// Code `CURSOR` for a cursor from another history; `Corrupt`, `Io`.
+    pub fn since(&self, cursor: &Cursor) -> Result<Events> {
+        self.snapshot()?.since(cursor)
+    }
+
+    /// As [`Snapshot::by_type`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn by_type(&self, kind: &str) -> Result<Events> {
+        Ok(self.snapshot()?.by_type(kind))
+    }
+
+    /// As [`Snapshot::ancestry`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn ancestry(&self, id: &EventId) -> Result<Events> {
+        Ok(self.snapshot()?.ancestry(id))
+    }
+
+    /// As [`Snapshot::ordered`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn ordered(&self) -> Result<Events> {
+        self.snapshot()?.ordered()
+    }
+
+    /// Counts what the store holds. Cost: the segments' directories.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn stats(&self) -> Result<Stats> {
+        stats::of(self)
+    }
+
+    /// Makes everything appended so far durable, whatever the durability level.
+    ///
+    /// # Errors
+    /// `Io`, `Poisoned`, `ReadOnly`.
+    pub fn sync(&self) -> Result<()> {
+        self.core()?.writer.sync()
+    }
+
+    /// Syncs, and bounds what the next open has to scan. Cost: about 14 bytes written for each event of the active
+    /// segment.
+    ///
+    /// # Errors
+    /// `Io`, `Poisoned`, `ReadOnly`.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.core()?.checkpoint()
+    }
+
+    /// Closes the store: everything is durable and confirmed, and the next open scans nothing. Other handles can still
+    /// read; their writes answer `Poisoned`. Dropping the last handle does the same, but cannot say what failed.
+    ///
+    /// # Errors
+    /// `Io`, `Poisoned`.
+    pub fn close(self) -> Result<()> {
+        match &self.0.mode {
+            Mode::Writer(upkeep) => {
+                upkeep.stop_thread();
+                upkeep.core.close()
+            }
+            Mode::Reader(_) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store")
+            .field("path", &self.0.path)
+            .field("options", &self.0.options)
+            .finish_non_exhaustive()
+    }
+}

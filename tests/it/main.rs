@@ -6,5 +6,8 @@
     reason = "helpers of tests, which clippy's settings for tests do not reach"
 )]
 
+mod support;
+
+mod basics;
 mod replay_model;
 mod sample;

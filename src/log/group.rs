@@ -1,0 +1,210 @@
+//! Group commit: many callers, one write and one sync.
+//!
+//! Leader and followers: whoever finds no leader becomes it, takes everything that is staged and makes it
+//! durable; the others wait for their ticket. There is no hand-over thread. (The scheme is that of group
+//! commit in write-ahead logs since DeWitt et al., 1984; ours has no timer in the common path.)
+//!
+//! Invariants:
+//! - Tickets count staged events from 1. `done` only rises; a ticket at or below it is acknowledged, unless it
+//!   lies in a range that failed.
+//! - One leader at a time; only the leader writes, syncs, rolls or closes.
+//! - Poisoned is for good: no ticket is acknowledged afterwards.
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::contract::{Code, Error, ErrorKind, Result};
+
+/// An error that many callers receive.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    kind: ErrorKind,
+    message: String,
+}
+
+impl Failure {
+    /// Keeps what the callers need of an error.
+    pub fn of(error: &Error) -> Self {
+        let cause = std::error::Error::source(error).map(|e| format!(": {e}")).unwrap_or_default();
+        Self { kind: error.kind(), message: format!("{error}{cause}") }
+    }
+
+    /// Returns an error of its own for one caller.
+    pub fn to_error(&self) -> Error {
+        Error::new(self.kind, Code::Store, self.message.clone())
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    leader: bool,
+    done: u64,
+    failed: Vec<(u64, u64, Failure)>,
+    poisoned: Option<Failure>,
+}
+
+/// Who waits for what, and who writes.
+#[derive(Debug, Default)]
+pub struct Group {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// The right to write; given back when it is dropped.
+#[derive(Debug)]
+pub struct Leader<'a>(&'a Group);
+
+impl Group {
+    /// Waits until this caller is the leader. For rolling, closing and syncing on a timer.
+    ///
+    /// # Errors
+    /// `Poisoned`.
+    pub fn lead(&self) -> Result<Leader<'_>> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(failure) = &state.poisoned {
+                return Err(failure.to_error());
+            }
+            if !state.leader {
+                state.leader = true;
+                return Ok(Leader(self));
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    /// Waits until a ticket is acknowledged. Returns the right to write instead when nobody holds it, and the
+    /// caller then writes and asks again.
+    ///
+    /// # Errors
+    /// What went wrong with the ticket's group; `Poisoned`.
+    pub fn wait(&self, ticket: u64) -> Result<Option<Leader<'_>>> {
+        let mut state = self.state.lock();
+        loop {
+            let failed = state.failed.iter().find(|(first, last, _)| (*first..=*last).contains(&ticket));
+            if let Some((_, _, failure)) = failed {
+                return Err(failure.to_error());
+            }
+            if state.done >= ticket {
+                return Ok(None);
+            }
+            if let Some(failure) = &state.poisoned {
+                return Err(failure.to_error());
+            }
+            if !state.leader {
+                state.leader = true;
+                return Ok(Some(Leader(self)));
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    /// Returns the error of a poisoned log.
+    ///
+    /// # Errors
+    /// `Poisoned`.
+    pub fn check(&self) -> Result<()> {
+        self.state.lock().poisoned.as_ref().map_or(Ok(()), |failure| Err(failure.to_error()))
+    }
+
+    /// Refuses every ticket that is not done yet and every later one.
+    pub fn poison(&self, failure: Failure) {
+        self.state.lock().poisoned.get_or_insert(failure);
+        self.changed.notify_all();
+    }
+}
+
+impl Leader<'_> {
+    /// Acknowledges every ticket up to this one.
+    pub fn done(&self, ticket: u64) {
+        let mut state = self.0.state.lock();
+        state.done = state.done.max(ticket);
+    }
+
+    /// Fails every ticket that is not acknowledged, up to `last`; later ones are not touched.
+    pub fn fail_rest(&self, last: u64, failure: Failure) {
+        let mut state = self.0.state.lock();
+        let first = state.done + 1;
+        if last < first {
+            return;
+        }
+        match state.failed.last_mut() {
+            // A disk that stays full fails one group after the other: one entry serves them all.
+            Some((_, end, _)) if *end + 1 == first => *end = last,
+            _ => state.failed.push((first, last, failure)),
+        }
+        state.done = state.done.max(last);
+    }
+}
+
+impl Drop for Leader<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.leader = false;
+        if std::thread::panicking() {
+            // The panic stands for a bug of ours: what is in memory may not be what is in the file.
+            state.poisoned.get_or_insert(Failure {
+                kind: ErrorKind::Poisoned,
+                message: "a thread panicked while it wrote; open the store again".to_owned(),
+            });
+        }
+        drop(state);
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn every_ticket_is_written_before_it_is_acknowledged() {
+        let (group, staged, written) = (Group::default(), AtomicU64::new(0), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let ticket = staged.fetch_add(1, Ordering::SeqCst) + 1;
+                        while let Some(leader) = group.wait(ticket).unwrap() {
+                            let upto = staged.load(Ordering::SeqCst);
+                            written.fetch_max(upto, Ordering::SeqCst);
+                            leader.done(upto);
+                        }
+                        assert!(written.load(Ordering::SeqCst) >= ticket);
+                    }
+                });
+            }
+        });
+        assert_eq!(written.load(Ordering::SeqCst), 1600);
+    }
+
+    #[test]
+    fn a_failed_range_fails_its_tickets_alone_and_poison_all_later_ones() {
+        let group = Group::default();
+        let failure = Failure::of(&Error::io("cannot write", std::io::Error::other("no space")));
+        let leader = group.lead().unwrap();
+        leader.done(3);
+        leader.fail_rest(6, failure.clone());
+        leader.done(8);
+        drop(leader);
+        assert!(group.wait(3).unwrap().is_none());
+        assert_eq!(group.wait(4).unwrap_err().message(), "cannot write: no space");
+        assert!(group.wait(8).unwrap().is_none());
+        group.poison(failure);
+        assert!(group.wait(8).unwrap().is_none(), "acknowledged before");
+        assert!(group.wait(9).is_err());
+        assert!(group.lead().is_err());
+    }
+
+    #[test]
+    fn a_panicking_leader_poisons() {
+        let group = Group::default();
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _leader = group.lead().unwrap();
+            panic!("on purpose");
+        }));
+        assert!(outcome.is_err());
+        assert_eq!(group.check().unwrap_err().kind(), ErrorKind::Poisoned);
+    }
+}

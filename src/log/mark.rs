@@ -1,0 +1,170 @@
+//! The mark file: how far the log is synced, for processes that read beside the writer.
+//!
+//! Two slots in sectors of their own, at offsets 0 and 512; the valid one with the higher generation
+//! counts. Each slot:
+//!
+//! ```text
+//! offset  bytes  field
+//!      0      8  generation, u64, from 1
+//!      8      8  segment, u64
+//!     16      8  durable end: offset in that segment, u64
+//!     24      8  events of that segment before the durable end, u64
+//!     32     16  store identity
+//!     48      4  CRC-32C of bytes 0 to 48
+//! ```
+//!
+//! Invariants:
+//! - A mark is written after the sync that makes it true, and before the appends of that sync are
+//!   acknowledged. It is not synced itself: after a power cut it may be older than the log, never newer.
+//! - Slots alternate, so a torn write leaves the mark before.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::io::{OpenMode, Vfs, VfsFile};
+
+/// Name of the mark file in a store's directory.
+pub const MARK_FILE: &str = "mark";
+
+const SLOT_BYTES: usize = 52;
+const SLOT_OFFSETS: [u64; 2] = [0, 512];
+
+/// How far the log is synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Rises with each write of the mark.
+    pub generation: u64,
+    /// The active segment.
+    pub segment: u64,
+    /// Everything before this offset of the segment is durable.
+    pub end: u64,
+    /// Events of the segment before `end`.
+    pub events: u64,
+}
+
+impl Mark {
+    fn to_bytes(self, store: &[u8; 16]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(SLOT_BYTES);
+        for field in [self.generation, self.segment, self.end, self.events] {
+            out.extend_from_slice(&field.to_le_bytes());
+        }
+        out.extend_from_slice(store);
+        out.extend_from_slice(&crc32c::crc32c(&out).to_le_bytes());
+        out
+    }
+
+    fn from_bytes(bytes: &[u8], store: &[u8; 16]) -> Option<Self> {
+        let (covered, crc) = bytes.split_last_chunk::<4>()?;
+        if crc32c::crc32c(covered) != u32::from_le_bytes(*crc) || covered.get(32..48)? != store {
+            return None;
+        }
+        let field = |at: usize| covered.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
+        Some(Self { generation: field(0)?, segment: field(8)?, end: field(16)?, events: field(24)? })
+    }
+
+    /// Reads the newest valid mark of a store; `None` when there is none.
+    ///
+    /// # Errors
+    /// What the operating system reports, a missing file aside.
+    pub fn read(vfs: &dyn Vfs, dir: &Path, store: &[u8; 16]) -> io::Result<Option<Self>> {
+        match vfs.open(&dir.join(MARK_FILE), OpenMode::Read) {
+            Ok(file) => read_slots(&*file, store),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+fn read_slots(file: &dyn VfsFile, store: &[u8; 16]) -> io::Result<Option<Mark>> {
+    let mut newest: Option<Mark> = None;
+    for offset in SLOT_OFFSETS {
+        let mut bytes = [0u8; SLOT_BYTES];
+        let read = file.read_at(&mut bytes, offset)?;
+        let mark = bytes.get(..read).and_then(|bytes| Mark::from_bytes(bytes, store));
+        newest = newest.into_iter().chain(mark).max_by_key(|mark| mark.generation);
+    }
+    Ok(newest)
+}
+
+/// Writes marks; held by the writer.
+#[derive(Debug)]
+pub struct MarkWriter {
+    file: Arc<dyn VfsFile>,
+    store: [u8; 16],
+    generation: Mutex<u64>,
+}
+
+impl MarkWriter {
+    /// Opens the mark file of a store, creating it where it is missing.
+    ///
+    /// # Errors
+    /// What the operating system reports.
+    pub fn open(vfs: &dyn Vfs, dir: &Path, store: [u8; 16]) -> io::Result<Self> {
+        let path = dir.join(MARK_FILE);
+        let file = match vfs.open(&path, OpenMode::Write) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let file = vfs.open(&path, OpenMode::Create)?;
+                vfs.sync_dir(dir)?;
+                file
+            }
+            opened => opened?,
+        };
+        let generation = read_slots(&*file, &store)?.map_or(0, |mark| mark.generation);
+        Ok(Self { file, store, generation: Mutex::new(generation) })
+    }
+
+    /// Writes the next mark. The caller has synced what it names.
+    ///
+    /// # Errors
+    /// What the operating system reports.
+    pub fn write(&self, segment: u64, end: u64, events: u64) -> io::Result<()> {
+        let mut generation = self.generation.lock();
+        let next = *generation + 1;
+        let bytes = Mark { generation: next, segment, end, events }.to_bytes(&self.store);
+        let [even, odd] = SLOT_OFFSETS;
+        self.file.write_at(&bytes, if next % 2 == 0 { even } else { odd })?;
+        *generation = next;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryVfs;
+
+    const STORE: [u8; 16] = [4; 16];
+
+    #[test]
+    fn the_newest_valid_mark_counts() {
+        let vfs = MemoryVfs::new();
+        let dir = Path::new("/store");
+        vfs.create_dir_all(dir).unwrap();
+        assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap(), None);
+        let writer = MarkWriter::open(&vfs, dir, STORE).unwrap();
+        assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap(), None);
+        for n in 1..=5 {
+            writer.write(1, n * 100, n).unwrap();
+            let mark = Mark { generation: n, segment: 1, end: n * 100, events: n };
+            assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap(), Some(mark));
+        }
+        assert_eq!(Mark::read(&vfs, dir, &[5; 16]).unwrap(), None, "a mark of another store");
+        // Each flipped bit of the newest slot (the fifth: odd, at 512) leaves the one before.
+        let file = vfs.open(&dir.join(MARK_FILE), OpenMode::Write).unwrap();
+        for bit in 0..SLOT_BYTES * 8 {
+            let at = 512 + bit as u64 / 8;
+            let mut byte = [0u8];
+            file.read_at(&mut byte, at).unwrap();
+            file.write_at(&[byte[0] ^ 1 << (bit % 8)], at).unwrap();
+            assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap().unwrap().generation, 4);
+            file.write_at(&byte, at).unwrap();
+        }
+        drop(writer);
+        let writer = MarkWriter::open(&vfs, dir, STORE).unwrap();
+        writer.write(2, 64, 0).unwrap();
+        assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap().unwrap().generation, 6);
+    }
+}

@@ -1,0 +1,333 @@
+//! Taking an event in: is it new, may it come, what do its causes resolve to; then its frame is staged.
+//!
+//! Invariants:
+//! - All of it happens under one lock, so two events never both pass a check that only one may.
+//! - A refused event changes nothing.
+//! - Checks run in the contract's order: id, then seq, then cycle. (The event itself was validated before.)
+//! - What was staged and not written can be undone, newest first, and then leaves no trace.
+
+use std::sync::Arc;
+
+use super::active::ActiveSegment;
+use super::interner::Names;
+use super::late::{Cause, admit, guard_of};
+use super::recent::{Place, Recent};
+use super::stored::StoredEvent;
+use super::view::{Found, View};
+use super::writer::WriterOptions;
+use crate::codec::{
+    ActiveEntry, CauseRecord, Control, ControlState, EventRecord, Fingerprint, Frame, FrameKind,
+    RecordBuffer, UNRESOLVED, encode_control,
+};
+use crate::contract::{Code, Error, ErrorKind, EventFields, IdRef, Result, limits, same};
+use crate::order::CycleGuard;
+
+/// What became of an event that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is staged; it is stored when this ticket is acknowledged.
+    Staged(u64),
+    /// The same event is held; it is acknowledged when this ticket is.
+    Duplicate(u64),
+    /// The active segment is full: roll, then offer the event again.
+    Full,
+}
+
+/// The writer's state.
+pub struct Staging {
+    /// Everything the log says about itself, staged frames included.
+    pub state: ControlState,
+    /// The active segment.
+    pub segment: Arc<ActiveSegment>,
+    /// Tickets given out: events staged since the log was opened.
+    pub tickets: u64,
+    /// Set while an event is being taken in: found set, a panic left the state half changed.
+    pub busy: bool,
+    secret: [u8; 16],
+    names: Arc<Names>,
+    recent: Recent,
+    guard: CycleGuard,
+    records: RecordBuffer,
+    undo: Vec<Undo>,
+}
+
+enum Undo {
+    Event { host: u32, high: Option<u64>, last_id: String },
+    Host,
+    Kind,
+    LateCauses,
+}
+
+impl Staging {
+    /// Starts from a log's state.
+    pub fn new(state: ControlState, names: Arc<Names>, segment: Arc<ActiveSegment>) -> Self {
+        Self {
+            guard: guard_of(&state),
+            secret: segment.header().secret,
+            state,
+            segment,
+            tickets: 0,
+            busy: false,
+            names,
+            recent: Recent::default(),
+            records: RecordBuffer::default(),
+            undo: Vec::new(),
+        }
+    }
+
+    /// Returns the names, those of staged events included.
+    pub fn names(&self) -> &Arc<Names> {
+        &self.names
+    }
+
+    /// Takes an event in. `view` sees all events, staged ones included.
+    ///
+    /// # Errors
+    /// `Equivocation` when the id or `(host, seq)` is held with other content; `SEQ` when `seq` does not rise;
+    /// `CYCLE`; `LIMIT`; system calls and damage met on the way.
+    pub fn offer(
+        &mut self,
+        event: &impl EventFields,
+        view: &View,
+        options: &WriterOptions,
+    ) -> Result<Outcome> {
+        let id = event.id();
+        if let Some(held) = view.find(id)? {
+            return self.compare(event, held);
+        }
+        self.check_seq(event, view)?;
+        let namers = view.namers(id)?;
+        let causes = self.resolve(event, view)?;
+        let known_host = self.names.host_number(event.host());
+        let known_kind = self.names.kind_number(event.kind());
+        self.check_limits(known_host, known_kind)?;
+
+        let host = known_host.unwrap_or_else(|| u32::try_from(self.state.hosts.len()).unwrap_or(UNRESOLVED));
+        let kind = known_kind.unwrap_or_else(|| u32::try_from(self.state.types.len()).unwrap_or(UNRESOLVED));
+        let mut records = std::mem::take(&mut self.records);
+        let mut guard = std::mem::take(&mut self.guard);
+        let staged = admit(&mut guard, id, &causes, &namers, view, || {
+            let outcome =
+                self.stage(event, (host, kind), &causes, !namers.is_empty(), &mut records, options)?;
+            Ok((outcome, outcome != Outcome::Full))
+        });
+        self.records = records;
+        self.guard = guard;
+        staged
+    }
+
+    fn stage(
+        &mut self,
+        event: &impl EventFields,
+        (host, kind): (u32, u32),
+        causes: &[Cause<'_>],
+        late: bool,
+        records: &mut RecordBuffer,
+        options: &WriterOptions,
+    ) -> Result<Outcome> {
+        let id = event.id();
+        let cause_records: Vec<CauseRecord<'_>> = causes
+            .iter()
+            .map(|(cause, place)| CauseRecord {
+                id: (*cause).into(),
+                host: place.map_or(UNRESOLVED, |place| place.host),
+                seq: place.map_or(0, |place| place.seq),
+            })
+            .collect();
+        let record = EventRecord {
+            seq: event.seq().get(),
+            at: event.at(),
+            id: id.into(),
+            host,
+            kind,
+            v: event.v(),
+            causes: &cause_records,
+            payload: event.payload(),
+            extra: event.extra().unwrap_or_default(),
+        };
+        let body = records.archive(&record).map_err(|e| Error::invalid(Code::Limit, e))?;
+        let segment = Arc::clone(&self.segment);
+        let events = segment.index().read().len();
+        let end = segment.staged_end() + Frame::bytes_for(body.len()) as u64;
+        if events > 0 && (end > options.segment_bytes_max || events >= options.segment_events_max) {
+            return Ok(Outcome::Full);
+        }
+        self.define(event, host, kind, late)?;
+        let ordinal = u32::try_from(events).map_err(|e| Error::invalid(Code::Limit, e.to_string()))?;
+        let (offset, bytes) = segment.stage(FrameKind::Event, ordinal, body)?;
+        let secret = &self.secret;
+        let dangling =
+            causes.iter().filter(|(_, place)| place.is_none()).map(|(id, _)| Fingerprint::of(secret, *id));
+        let entry =
+            ActiveEntry { offset, bytes, host, kind, seq: record.seq, id: Fingerprint::of(&self.secret, id) };
+        segment.index().write().push(entry, dangling);
+        self.count(id, host, record.seq)?;
+        self.tickets += 1;
+        Ok(Outcome::Staged(self.tickets))
+    }
+
+    /// Stages the control records that the event's frame needs before it.
+    fn define(&mut self, event: &impl EventFields, host: u32, kind: u32, late: bool) -> Result<()> {
+        if host as usize >= self.state.hosts.len() {
+            self.control(&Control::HostDefined { name: event.host().to_owned() })?;
+            Arc::make_mut(&mut self.names).push_host(event.host());
+            self.undo.push(Undo::Host);
+        }
+        if kind as usize >= self.state.types.len() {
+            self.control(&Control::TypeDefined { name: event.kind().to_owned() })?;
+            Arc::make_mut(&mut self.names).push_kind(event.kind());
+            self.undo.push(Undo::Kind);
+        }
+        if late && !self.state.late_causes {
+            self.control(&Control::LateCauses)?;
+            self.undo.push(Undo::LateCauses);
+        }
+        Ok(())
+    }
+
+    /// Stages a control record and applies it.
+    ///
+    /// # Errors
+    /// When it names a host that is not defined.
+    pub fn control(&mut self, control: &Control) -> Result<()> {
+        let body = encode_control(control).map_err(Error::corrupt)?;
+        self.segment.stage(FrameKind::Control, 0, &body)?;
+        self.state.apply(control).map_err(Error::corrupt)
+    }
+
+    fn count(&mut self, id: IdRef<'_>, host: u32, seq: u64) -> Result<()> {
+        let arrival = self.state.arrivals;
+        let before = self
+            .state
+            .hosts
+            .get_mut(host as usize)
+            .map(|state| (state.high, std::mem::take(&mut state.last_id)));
+        let (high, last_id) = before.unwrap_or_default();
+        self.undo.push(Undo::Event { host, high, last_id });
+        id.with_str(|id| self.state.count_event(host, seq, id)).map_err(Error::corrupt)?;
+        self.recent.insert(id, Place { host, seq, arrival });
+        Ok(())
+    }
+
+    /// Forgets how to undo what is written now.
+    pub fn settle(&mut self, events_left: u64) {
+        if events_left == 0 {
+            self.undo.clear();
+            return;
+        }
+        // Events that were staged while the group was written are still to be kept: cut behind the settled ones.
+        let mut left = events_left;
+        let keep = self.undo.iter().rposition(|undo| {
+            left -= u64::from(matches!(undo, Undo::Event { .. }));
+            left == 0
+        });
+        // The definitions directly before the first event that is left belong to it.
+        let mut from = keep.unwrap_or(0);
+        while from > 0 && !matches!(self.undo.get(from - 1), Some(Undo::Event { .. }) | None) {
+            from -= 1;
+        }
+        self.undo.drain(..from);
+    }
+
+    /// Undoes everything that is not settled.
+    pub fn undo(&mut self) {
+        while let Some(undo) = self.undo.pop() {
+            match undo {
+                Undo::Event { host, high, last_id } => {
+                    if let Some(state) = self.state.hosts.get_mut(host as usize) {
+                        state.high = high;
+                        state.last_id = last_id;
+                        state.events = state.events.saturating_sub(1);
+                    }
+                    self.state.arrivals = self.state.arrivals.saturating_sub(1);
+                }
+                Undo::Host => {
+                    self.state.hosts.pop();
+                    Arc::make_mut(&mut self.names).pop_host();
+                }
+                Undo::Kind => {
+                    self.state.types.pop();
+                    Arc::make_mut(&mut self.names).pop_kind();
+                }
+                Undo::LateCauses => self.state.late_causes = false,
+            }
+        }
+        self.recent.clear();
+        self.guard = guard_of(&self.state);
+    }
+
+    fn unsettled(&self) -> u64 {
+        self.undo.iter().filter(|undo| matches!(undo, Undo::Event { .. })).count() as u64
+    }
+
+    fn compare(&self, event: &impl EventFields, held: Found) -> Result<Outcome> {
+        let held = StoredEvent::new(held.record, Arc::clone(&self.names), held.arrival);
+        if same(&held, event)? {
+            // Behind the settled events lie those that are still being written: wait for all of them.
+            let settled = self.state.arrivals - self.unsettled();
+            return Ok(Outcome::Duplicate(if held.arrival() < settled { 0 } else { self.tickets }));
+        }
+        let message = format!(
+            "event {} is held with other content, as {}#{}; {}#{} was offered",
+            held.id(),
+            held.host(),
+            held.seq(),
+            event.host(),
+            event.seq()
+        );
+        Err(Error::new(ErrorKind::Equivocation, Code::Id, message))
+    }
+
+    fn check_seq(&self, event: &impl EventFields, view: &View) -> Result<()> {
+        let Some(host) = self.names.host_number(event.host()) else { return Ok(()) };
+        let high = self.state.hosts.get(host as usize).and_then(|state| state.high);
+        let (Some(high), seq) = (high, event.seq().get()) else { return Ok(()) };
+        if seq > high {
+            return Ok(());
+        }
+        let (id, name) = (event.id(), event.host());
+        Err(match view.at(host, seq)? {
+            Some(held) => {
+                let held = held.record.get().id.get().to_owned();
+                let message = format!("{name}#{seq} is held as event {held}; event {id} was offered for it");
+                Error::new(ErrorKind::Equivocation, Code::Seq, message)
+            }
+            None => {
+                let message = format!("event {id} has seq {seq}, but host {name} is at {high} already");
+                Error::invalid(Code::Seq, message)
+            }
+        })
+    }
+
+    fn resolve<'e>(&self, event: &'e impl EventFields, view: &View) -> Result<Vec<Cause<'e>>> {
+        event
+            .causes()
+            .map(|cause| {
+                if let Some(place) = self.recent.get(cause) {
+                    return Ok((cause, Some(place)));
+                }
+                let found = view.find(cause)?;
+                Ok((cause, found.map(|found| found.place())))
+            })
+            .collect()
+    }
+
+    fn check_limits(&self, host: Option<u32>, kind: Option<u32>) -> Result<()> {
+        let full = |what: &str, most: usize| {
+            Err(Error::invalid(Code::Limit, format!("a store holds at most {most} {what}")))
+        };
+        if host.is_none() && self.state.hosts.len() >= limits::HOSTS_MAX {
+            return full("hosts", limits::HOSTS_MAX);
+        }
+        if kind.is_none() && self.state.types.len() >= limits::TYPES_MAX {
+            return full("event types", limits::TYPES_MAX);
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Staging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Staging({} tickets, segment {})", self.tickets, self.segment.number())
+    }
+}

@@ -1,0 +1,449 @@
+//! The one writer of a log: stages events, writes them in groups, rolls and closes the active segment.
+//!
+//! Invariants:
+//! - A group is not written before the group before it is synced, where the level asks for syncs; its mark
+//!   names the durable end before it.
+//! - An event is shown to readers after it is as safe as its durability level says, and to everyone else
+//!   after the sync that covers it and the mark that names it.
+//! - A write that failed is undone: the file is cut back to what was written before, and every event that was
+//!   staged by then is refused with the same error and leaves no trace.
+//! - A sync that failed poisons: what the kernel holds is unknown, so nothing more is written through this
+//!   handle and the uncertain events stay invisible.
+//! - The next segment is created by rename, after everything in the one before is durable.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+
+use super::active::{ActiveSegment, Batch};
+use super::active_index::ActiveIndex;
+use super::error::LogError;
+use super::files::creating_file;
+use super::group::{Failure, Group, Leader};
+use super::interner::Names;
+use super::mark::MarkWriter;
+use super::names::{Stage, segment_file};
+use super::staging::{Outcome, Staging};
+use super::view::{Segments, View};
+use crate::codec::{Control, Form, FrameKind, GroupMark, SegmentHeader};
+use crate::contract::{Code, Error, ErrorKind, EventFields, Result};
+use crate::io::{OpenMode, Vfs};
+
+/// Small groups are written into zeros that were written before, so that a sync need not make a new file size
+/// durable; this many bytes at a time.
+const ZEROS_BYTES: u64 = 1 << 20;
+
+/// Groups of at least this many bytes are not worth the zeros.
+const LARGE_GROUP_BYTES: u64 = 128 << 10;
+
+/// Staged bytes from which on a caller writes before it stages more.
+const PENDING_BYTES_MAX: usize = 8 << 20;
+
+/// What the writer needs to know.
+#[derive(Clone, Debug)]
+pub struct WriterOptions {
+    /// The segment is rolled before it grows past this.
+    pub segment_bytes_max: u64,
+    /// The segment is rolled before it holds more events than this.
+    pub segment_events_max: usize,
+    /// Each append waits for a sync.
+    pub sync_each: bool,
+}
+
+/// A log open for appending.
+#[derive(Debug)]
+pub struct Writer {
+    vfs: Arc<dyn Vfs>,
+    dir: PathBuf,
+    options: WriterOptions,
+    secret: [u8; 16],
+    segments: RwLock<Arc<Segments>>,
+    names: RwLock<Arc<Names>>,
+    staging: Mutex<Staging>,
+    group: Group,
+    mark: MarkWriter,
+    /// Durable end of the active segment.
+    durable_end: AtomicU64,
+    /// Up to here the active file is known to hold zeros or frames.
+    zeros_end: AtomicU64,
+    /// End of the newest watermark: nothing to confirm while nothing is written behind it.
+    watermark_end: AtomicU64,
+}
+
+impl Writer {
+    /// Starts on a recovered log whose active segment is durable up to its end.
+    pub fn new(
+        vfs: Arc<dyn Vfs>,
+        dir: PathBuf,
+        options: WriterOptions,
+        segments: Segments,
+        staging: Staging,
+        mark: MarkWriter,
+    ) -> Self {
+        let end = staging.segment.written_end();
+        Self {
+            vfs,
+            dir,
+            options,
+            secret: staging.segment.header().secret,
+            segments: RwLock::new(Arc::new(segments)),
+            names: RwLock::new(Arc::clone(staging.names())),
+            staging: Mutex::new(staging),
+            group: Group::default(),
+            mark,
+            durable_end: AtomicU64::new(end),
+            zeros_end: AtomicU64::new(end),
+            watermark_end: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns what this process's readers see now.
+    pub fn view(&self) -> View {
+        self.view_of(ActiveSegment::visible)
+    }
+
+    /// Returns what is durable now: what may leave this process.
+    pub fn synced_view(&self) -> View {
+        self.view_of(ActiveSegment::synced)
+    }
+
+    fn view_of(&self, events: impl Fn(&ActiveSegment) -> u32) -> View {
+        let segments = Arc::clone(&self.segments.read());
+        let visible = segments.active.as_deref().map_or(0, events);
+        // Read after the count: names are published before the events that need them are shown.
+        let names = Arc::clone(&self.names.read());
+        View::new(segments, names, self.secret, visible)
+    }
+
+    /// Offers an event and returns the ticket to wait for; rolls where it has to.
+    ///
+    /// # Errors
+    /// As [`Staging::offer`]; `Poisoned`.
+    pub fn stage(&self, event: &impl EventFields) -> Result<Outcome> {
+        loop {
+            self.group.check()?;
+            let (outcome, pending) = {
+                let mut staging = self.staging.lock();
+                if staging.busy {
+                    return Err(poisoned("a thread panicked while it appended; open the store again"));
+                }
+                staging.busy = true;
+                let segments = Arc::clone(&self.segments.read());
+                let view = View::new(segments, Arc::clone(staging.names()), self.secret, u32::MAX);
+                let outcome = staging.offer(event, &view, &self.options);
+                staging.busy = false;
+                (outcome?, staging.segment.pending_bytes())
+            };
+            match outcome {
+                Outcome::Full => self.roll()?,
+                Outcome::Staged(ticket) if pending > PENDING_BYTES_MAX => {
+                    self.commit(ticket)?;
+                    return Ok(outcome);
+                }
+                outcome => return Ok(outcome),
+            }
+        }
+    }
+
+    /// Waits until a ticket is acknowledged at the store's durability level, writing where nobody else does.
+    ///
+    /// # Errors
+    /// What went wrong with the ticket's group.
+    pub fn commit(&self, ticket: u64) -> Result<()> {
+        while let Some(leader) = self.group.wait(ticket)? {
+            self.write(&leader, self.options.sync_each)?;
+        }
+        Ok(())
+    }
+
+    /// Makes everything staged so far durable.
+    ///
+    /// # Errors
+    /// What the system calls report.
+    pub fn sync(&self) -> Result<()> {
+        let leader = self.group.lead()?;
+        self.write(&leader, true)
+    }
+
+    /// Writes what is staged; with `sync`, makes all that was written durable.
+    fn write(&self, leader: &Leader<'_>, sync: bool) -> Result<()> {
+        let (segment, batch, ticket, names) = {
+            let staging = self.staging.lock();
+            let segment = Arc::clone(&staging.segment);
+            let events = u32::try_from(segment.index().read().len()).unwrap_or(u32::MAX);
+            let batch = segment.take_batch(events, self.durable_end.load(Ordering::Relaxed))?;
+            (segment, batch, staging.tickets, Arc::clone(staging.names()))
+        };
+        if let Some(batch) = &batch {
+            if let Err(error) = self.write_batch(&segment, batch) {
+                return self.undo(leader, &segment, &error);
+            }
+            segment.written(batch);
+        }
+        let events =
+            batch.as_ref().map_or_else(|| segment.visible().max(segment.synced()), |batch| batch.events);
+        if sync && segment.written_end() > self.durable_end.load(Ordering::Relaxed) {
+            self.sync_segment(&segment)?;
+        }
+        *self.names.write() = names;
+        {
+            let mut staging = self.staging.lock();
+            let left = staging.tickets - ticket;
+            staging.settle(left);
+        }
+        if sync {
+            self.publish_synced(&segment, events)?;
+        } else {
+            segment.publish_visible(events);
+        }
+        leader.done(ticket);
+        Ok(())
+    }
+
+    fn write_batch(&self, segment: &ActiveSegment, batch: &Batch) -> Result<(), LogError> {
+        let file = segment.file();
+        let (bytes, zeros_end) = (batch.bytes.len() as u64, self.zeros_end.load(Ordering::Relaxed));
+        if batch.end() > zeros_end {
+            let mut end = batch.end();
+            if bytes < LARGE_GROUP_BYTES && end + ZEROS_BYTES <= self.options.segment_bytes_max {
+                let zeros = vec![0; usize::try_from(end + ZEROS_BYTES - zeros_end).unwrap_or(0)];
+                // On a full disk the group itself may still fit: that write reports what is wrong.
+                if file.write_at(&zeros, zeros_end).is_ok() {
+                    end += ZEROS_BYTES;
+                }
+            }
+            file.write_at(&batch.bytes, batch.offset).map_err(LogError::io("append to a segment"))?;
+            self.zeros_end.store(end, Ordering::Relaxed);
+            return Ok(());
+        }
+        file.write_at(&batch.bytes, batch.offset).map_err(LogError::io("append to a segment"))
+    }
+
+    fn sync_segment(&self, segment: &ActiveSegment) -> Result<()> {
+        let end = segment.written_end();
+        if let Err(source) = segment.file().sync() {
+            let error = Error::new(
+                ErrorKind::Poisoned,
+                Code::Store,
+                "a sync failed: the outcome of the appends it covered is unknown, and the store takes no more writes \
+                 until it is opened again",
+            )
+            .with_source(source)
+            .at_path(segment.path());
+            self.group.poison(Failure::of(&error));
+            return Err(error);
+        }
+        self.durable_end.store(end, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn publish_synced(&self, segment: &ActiveSegment, events: u32) -> Result<()> {
+        let end = self.durable_end.load(Ordering::Relaxed);
+        if let Err(source) = self.mark.write(segment.number(), end, events.into()) {
+            // Readers elsewhere would miss what is acknowledged here.
+            let error = Error::io("cannot write the mark file", source);
+            self.group.poison(Failure::of(&error));
+            return Err(error);
+        }
+        segment.publish_synced(events);
+        Ok(())
+    }
+
+    /// Takes back everything that is staged after a write failed.
+    fn undo(&self, leader: &Leader<'_>, segment: &ActiveSegment, error: &LogError) -> Result<()> {
+        let error = match error {
+            LogError::Io { what, source } => {
+                let source = std::io::Error::new(source.kind(), source.to_string());
+                Error::io(format!("cannot {what}: nothing of it was kept"), source).at_path(segment.path())
+            }
+            other => Error::corrupt(other.to_string()),
+        };
+        let mut staging = self.staging.lock();
+        let end = segment.written_end();
+        if segment.file().set_size(end).is_err() {
+            // What was half written stands behind the end; only a recovery may judge it.
+            self.group.poison(Failure::of(&poisoned(
+                "a failed write could not be taken back; open the store again",
+            )));
+            return Err(error);
+        }
+        self.zeros_end.store(end, Ordering::Relaxed);
+        staging.undo();
+        let events = staging.state.arrivals.saturating_sub(segment.header().state.arrivals);
+        segment.discard_unwritten(u32::try_from(events).unwrap_or(u32::MAX));
+        leader.fail_rest(staging.tickets, Failure::of(&error));
+        Ok(())
+    }
+
+    /// Closes the active segment and starts the next one, unless another thread just did.
+    ///
+    /// # Errors
+    /// What the system calls report.
+    fn roll(&self) -> Result<()> {
+        let leader = self.group.lead()?;
+        loop {
+            self.write(&leader, true)?;
+            let mut staging = self.staging.lock();
+            if staging.segment.pending_bytes() > 0 {
+                continue;
+            }
+            // Another caller that found the segment full may have been here first.
+            if staging.segment.index().read().len() == 0 {
+                return Ok(());
+            }
+            return self.start_next(&mut staging);
+        }
+    }
+
+    fn start_next(&self, staging: &mut Staging) -> Result<()> {
+        let old = Arc::clone(&staging.segment);
+        let header = SegmentHeader {
+            form: Form::Active,
+            segment: old.number() + 1,
+            prev_bytes: old.written_end(),
+            prev_root: [0; 32],
+            state: staging.state.clone(),
+            ..old.header().clone()
+        };
+        let next = Arc::new(create_active(&*self.vfs, &self.dir, header)?);
+        let end = next.written_end();
+        let mut segments = self.segments.write();
+        let mut changed = Segments::clone(&segments);
+        changed.rolled.extend(changed.active.take());
+        changed.active = Some(Arc::clone(&next));
+        staging.segment = Arc::clone(&next);
+        *segments = Arc::new(changed);
+        drop(segments);
+        for bound in [&self.durable_end, &self.zeros_end] {
+            bound.store(end, Ordering::Relaxed);
+        }
+        self.watermark_end.store(end, Ordering::Relaxed);
+        self.publish_synced(&next, 0)
+    }
+
+    /// Syncs, and confirms what was synced by a watermark. Does nothing when that was done already.
+    ///
+    /// # Errors
+    /// What the system calls report.
+    pub fn confirm(&self) -> Result<()> {
+        let leader = self.group.lead()?;
+        self.write(&leader, true)?;
+        self.confirm_as(&leader)
+    }
+
+    fn confirm_as(&self, leader: &Leader<'_>) -> Result<()> {
+        {
+            let staging = self.staging.lock();
+            let end = self.durable_end.load(Ordering::Relaxed);
+            if end == self.watermark_end.load(Ordering::Relaxed) || staging.segment.pending_bytes() > 0 {
+                return Ok(());
+            }
+            let events = staging.segment.index().read().len() as u64;
+            let body = GroupMark { durable_end: end, events }.to_body();
+            staging.segment.stage(FrameKind::Watermark, 0, &body)?;
+        }
+        self.write(leader, true)?;
+        self.watermark_end.store(self.durable_end.load(Ordering::Relaxed), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Confirms everything, cuts free space off the file and refuses every later write.
+    ///
+    /// # Errors
+    /// What the system calls report.
+    pub fn close(&self) -> Result<()> {
+        let leader = self.group.lead()?;
+        self.write(&leader, true)?;
+        self.confirm_as(&leader)?;
+        let staging = self.staging.lock();
+        let end = staging.segment.written_end();
+        if staging.segment.pending_bytes() == 0 && self.zeros_end.load(Ordering::Relaxed) > end {
+            staging.segment.file().set_size(end).map_err(LogError::io("cut free space off a segment"))?;
+        }
+        self.group.poison(Failure::of(&poisoned("the store is closed")));
+        Ok(())
+    }
+
+    /// Returns how many rolled segments wait to be sealed.
+    pub fn rolled(&self) -> usize {
+        self.segments.read().rolled.len()
+    }
+
+    /// Returns a host's highest `seq`, staged events included.
+    pub fn high_of(&self, host: &str) -> Option<u64> {
+        let staging = self.staging.lock();
+        let number = staging.names().host_number(host)?;
+        staging.state.hosts.get(number as usize)?.high
+    }
+
+    /// Returns the active segment and its durable end.
+    pub fn durable_end(&self) -> (u64, u64) {
+        let segment = self.segments.read().active.as_ref().map_or(0, |segment| segment.number());
+        (segment, self.durable_end.load(Ordering::Relaxed))
+    }
+
+    /// Runs `change` on the list of segments and publishes the result.
+    pub fn replace_segments(&self, change: impl FnOnce(&mut Segments)) {
+        let mut segments = self.segments.write();
+        let mut changed = Segments::clone(&segments);
+        change(&mut changed);
+        *segments = Arc::new(changed);
+    }
+
+    /// Stages a control record; it is written with the next group.
+    ///
+    /// # Errors
+    /// `Poisoned`; when the record names a host that is not defined.
+    pub fn control(&self, control: &Control) -> Result<()> {
+        self.group.check()?;
+        self.staging.lock().control(control)
+    }
+
+    /// Runs `read` while nothing is staged, written or rolled.
+    ///
+    /// # Errors
+    /// `Poisoned`; what `read` returns.
+    pub fn quiesce<T>(&self, read: impl FnOnce(&Staging, u64) -> Result<T>) -> Result<T> {
+        let leader = self.group.lead()?;
+        self.write(&leader, true)?;
+        let staging = self.staging.lock();
+        read(&staging, self.durable_end.load(Ordering::Relaxed))
+    }
+
+    /// Returns an error when the log takes no more writes.
+    ///
+    /// # Errors
+    /// `Poisoned`.
+    pub fn check(&self) -> Result<()> {
+        self.group.check()
+    }
+}
+
+fn poisoned(message: &str) -> Error {
+    Error::new(ErrorKind::Poisoned, Code::Store, message)
+}
+
+/// Creates an active segment: written under another name, synced, renamed, the directory synced.
+///
+/// # Errors
+/// What the system calls report.
+pub fn create_active(vfs: &dyn Vfs, dir: &std::path::Path, header: SegmentHeader) -> Result<ActiveSegment> {
+    let number = header.segment;
+    let (temporary, path) = (dir.join(creating_file(number)), dir.join(segment_file(number, Stage::Active)));
+    let bytes = header.to_bytes().map_err(Error::corrupt)?;
+    let create = || -> std::io::Result<_> {
+        if vfs.exists(&temporary)? {
+            vfs.remove(&temporary)?;
+        }
+        let file = vfs.open(&temporary, OpenMode::Create)?;
+        file.write_at(&bytes, 0)?;
+        file.sync()?;
+        vfs.rename(&temporary, &path)?;
+        vfs.sync_dir(dir)?;
+        Ok(file)
+    };
+    let file = create().map_err(|e| LogError::io("create a segment")(e).at(&path, number, 0))?;
+    Ok(ActiveSegment::new(header, path, file, ActiveIndex::default(), bytes.len() as u64))
+}

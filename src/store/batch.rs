@@ -1,0 +1,92 @@
+//! Many events, one sync.
+
+use super::core::{Appended, Core};
+use crate::contract::{Error, ErrorKind, EventFields, Result};
+use crate::log::Outcome;
+
+/// What a refused event means for the rest of its batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchMode {
+    /// The batch ends there; what came before it is stored.
+    StopAtFirst,
+    /// The rest goes on; each event has its own outcome.
+    Each,
+}
+
+/// What became of a batch.
+#[derive(Debug)]
+pub struct BatchReport {
+    /// One outcome for each event, in order. With [`BatchMode::StopAtFirst`] the list ends with the refusal.
+    pub outcomes: Vec<Result<Appended>>,
+}
+
+impl BatchReport {
+    /// Returns how many events were stored.
+    #[must_use]
+    pub fn stored(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| matches!(outcome, Ok(Appended::Stored))).count()
+    }
+
+    /// Returns how many events were held already.
+    #[must_use]
+    pub fn duplicates(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| matches!(outcome, Ok(Appended::Duplicate))).count()
+    }
+
+    /// Iterates over the refused events: index in the batch and reason.
+    pub fn refused(&self) -> impl Iterator<Item = (usize, &Error)> {
+        self.outcomes.iter().enumerate().filter_map(|(index, outcome)| Some((index, outcome.as_ref().err()?)))
+    }
+
+    /// Returns the first refusal as an error, if there is one.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn into_result(self) -> Result<()> {
+        self.outcomes.into_iter().try_for_each(|outcome| outcome.map(|_| ()))
+    }
+}
+
+pub(super) fn append<E: EventFields>(core: &Core, events: &[E], mode: BatchMode) -> Result<BatchReport> {
+    let mut outcomes = Vec::with_capacity(events.len());
+    let mut last = None;
+    let mut failed = None;
+    for event in events {
+        let outcome = match core.offer(event) {
+            Ok(Outcome::Staged(ticket)) => {
+                last = Some(ticket);
+                Ok(Appended::Stored)
+            }
+            Ok(Outcome::Duplicate(ticket)) => {
+                last = last.max(Some(ticket));
+                Ok(Appended::Duplicate)
+            }
+            Ok(Outcome::Full) => Err(Error::corrupt("a fresh segment is full")),
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Err(error) if !is_refusal(&error) => {
+                failed = Some(error);
+                break;
+            }
+            refused @ Err(_) => {
+                outcomes.push(refused);
+                if mode == BatchMode::StopAtFirst {
+                    break;
+                }
+            }
+            taken => outcomes.push(taken),
+        }
+    }
+    // What was staged before a failure is still written, or fails with it.
+    let committed = last.map_or(Ok(()), |ticket| core.commit(ticket));
+    failed.map_or(Ok(()), Err)?;
+    committed?;
+    Ok(BatchReport { outcomes })
+}
+
+/// A refusal is about one event; anything else is about the store.
+fn is_refusal(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Equivocation)
+}

@@ -1,0 +1,214 @@
+//! A store open for writing: the log's writer, the index, and the upkeep that goes on beside appends.
+//!
+//! Invariants:
+//! - Upkeep (sealing, checkpoints, idle syncs) runs one at a time, on the store's thread or on an appending one.
+//! - A failure of upkeep loses nothing: the log is whole without it, and the next round tries again.
+//! - Nothing is confirmed on the way out of a panic: such a store is recovered as after a crash.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::options::{Durability, Options};
+use super::ring;
+use crate::contract::{EventFields, EventId, HostId, Result, Seq, validate};
+use crate::index::{Checkpoint, CheckpointBatch, HostRow, Index, SegmentRow};
+use crate::io::ProofBudget;
+use crate::log::{Outcome, Writer, checkpoint, merge_next, seal_next};
+
+/// Rolled segments that may wait to be sealed before appends help.
+const ROLLED_MAX: usize = 4;
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It was stored.
+    Stored,
+    /// The same event was held already; nothing changed.
+    Duplicate,
+}
+
+/// The writing half of a store.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) writer: Writer,
+    pub(super) options: Options,
+    /// The directory of segments.
+    pub(super) log_dir: PathBuf,
+    pub(super) budget: Arc<ProofBudget>,
+    store_id: [u8; 16],
+    index: Option<Index>,
+    upkeep: Mutex<()>,
+    wake: crossbeam::channel::Sender<Wake>,
+    /// Events written when upkeep last looked: it rests while nothing changes.
+    seen: AtomicU64,
+    /// Segment and durable end of the newest checkpoint.
+    checkpointed: Mutex<(u64, u64)>,
+}
+
+/// Why the upkeep thread is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// A segment waits to be sealed.
+    Seal,
+    /// The store closes.
+    Stop,
+}
+
+impl Core {
+    pub(super) fn new(
+        writer: Writer,
+        options: Options,
+        log_dir: PathBuf,
+        budget: Arc<ProofBudget>,
+        store_id: [u8; 16],
+        index: Option<Index>,
+        wake: crossbeam::channel::Sender<Wake>,
+    ) -> Self {
+        let seen = AtomicU64::new(writer.view().len());
+        Self {
+            writer,
+            options,
+            log_dir,
+            budget,
+            store_id,
+            index,
+            upkeep: Mutex::new(()),
+            wake,
+            seen,
+            checkpointed: Mutex::new((0, 0)),
+        }
+    }
+
+    /// Checks and stages an event without waiting for it to be safe.
+    pub(super) fn offer(&self, event: &impl EventFields) -> Result<Outcome> {
+        validate(event, &self.options.types, self.options.unknown_types)?;
+        self.writer.stage(event)
+    }
+
+    /// Waits until a ticket is as safe as the durability level asks for.
+    pub(super) fn commit(&self, ticket: u64) -> Result<()> {
+        self.writer.commit(ticket)?;
+        self.after_append()
+    }
+
+    fn after_append(&self) -> Result<()> {
+        match self.writer.rolled() {
+            0 => Ok(()),
+            waiting if self.options.background && !self.options.is_capped() && waiting < ROLLED_MAX => {
+                // A full channel means that the thread is on its way already.
+                let _ = self.wake.try_send(Wake::Seal);
+                Ok(())
+            }
+            _ => self.seal_all(),
+        }
+    }
+
+    /// Wakes the upkeep thread.
+    pub(super) fn wake(&self, why: Wake) {
+        // Only a thread that is gone cannot be woken.
+        let _ = self.wake.send(why);
+    }
+
+    /// Seals every rolled segment, then keeps a capped store within its cap.
+    pub(super) fn seal_all(&self) -> Result<()> {
+        let _one = self.upkeep.lock();
+        while let Some(sealed) = seal_next(&self.writer, &self.options.vfs, &self.log_dir, &self.budget)? {
+            tracing::debug!(segment = sealed.segment, events = sealed.events, "sealed");
+        }
+        if self.options.is_capped() {
+            return ring::trim(self);
+        }
+        while merge_next(&self.writer)? {}
+        Ok(())
+    }
+
+    /// Makes everything durable, then bounds what the next open has to scan.
+    pub(super) fn checkpoint(&self) -> Result<()> {
+        let _one = self.upkeep.lock();
+        let covered = checkpoint(&self.writer, &*self.options.vfs, &self.log_dir)?;
+        *self.checkpointed.lock() = (covered.segment, covered.end);
+        let Some(index) = &self.index else { return Ok(()) };
+        let view = self.writer.view();
+        let mut hosts = BTreeMap::new();
+        for host in &covered.state.hosts {
+            if let Some(high) = host.high {
+                let row = HostRow {
+                    seq: Seq::new(high)?,
+                    last_id: EventId::new(&host.last_id)?,
+                    events: host.events,
+                };
+                hosts.insert(HostId::new(&host.name)?, row);
+            }
+        }
+        let segments = view.segments().sealed.iter().map(|sealed| {
+            let path = sealed.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let row =
+                SegmentRow { path, root: *sealed.root(), events: sealed.events(), bytes: sealed.bytes() };
+            (sealed.number(), row)
+        });
+        let checkpoint = Checkpoint {
+            store_id: self.store_id,
+            generation: covered.state.arrivals,
+            active_segment: covered.segment,
+            durable_end: covered.end,
+            events: view.len(),
+        };
+        let batch = CheckpointBatch { checkpoint, hosts, segments: segments.collect() };
+        index.write_checkpoint(&batch)
+    }
+
+    /// Confirms everything and leaves a checkpoint, so that the next open scans nothing.
+    pub(super) fn close(&self) -> Result<()> {
+        self.seal_all()?;
+        self.writer.confirm()?;
+        self.checkpoint()?;
+        self.writer.close()
+    }
+
+    /// One round of the upkeep thread after a quiet time.
+    fn rest(&self, since_checkpoint: &mut Duration, waited: Duration) -> Result<()> {
+        let events = self.writer.view().len();
+        let quiet = self.seen.swap(events, Ordering::Relaxed) == events;
+        if quiet {
+            self.writer.confirm()?;
+        } else if matches!(self.options.durability, Durability::Interval(_)) {
+            self.writer.sync()?;
+        }
+        *since_checkpoint += waited;
+        if *since_checkpoint >= self.options.checkpoint_interval
+            && *self.checkpointed.lock() != self.writer.durable_end()
+        {
+            *since_checkpoint = Duration::ZERO;
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs until told to stop.
+pub(super) fn keep_up(core: &Core, woken: &crossbeam::channel::Receiver<Wake>) {
+    let tick = match core.options.durability {
+        Durability::Interval(interval) => interval.min(core.options.idle_after),
+        Durability::Durable | Durability::Os => core.options.idle_after,
+    }
+    .max(Duration::from_millis(1));
+    let mut since_checkpoint = Duration::ZERO;
+    loop {
+        let done = match woken.recv_timeout(tick) {
+            Ok(Wake::Stop) | Err(crossbeam::channel::RecvTimeoutError::Disconnected) => return,
+            Ok(Wake::Seal) => core.seal_all(),
+            Err(crossbeam::channel::RecvTimeoutError::Timeout) => core.rest(&mut since_checkpoint, tick),
+        };
+        if let Err(error) = done {
+            if core.writer.check().is_err() {
+                return;
+            }
+            tracing::warn!(%error, "upkeep failed and will be tried again");
+        }
+    }
+}

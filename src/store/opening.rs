@@ -1,0 +1,224 @@
+//! Opening a store: its locks, its log, its index, its thread.
+//!
+//! Invariants:
+//! - One writing process: it holds `writer.lock` exclusively for as long as the store is open.
+//! - Readers hold `reader.lock` shared, and so does the writer; a repair takes both exclusively.
+//! - Opening for reading writes nothing, and needs no lock files on a medium that cannot have them.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::core::{Core, Wake, keep_up};
+use super::options::{Durability, Options};
+use super::reader::Reader;
+use super::report::OpenReport;
+use super::ring;
+use super::{Inner, Mode, Store};
+use crate::codec::{ControlState, Form, SegmentHeader};
+use crate::contract::{Code, Error, ErrorKind, Result};
+use crate::index::Index;
+use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
+use crate::log::{
+    MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active, recover,
+};
+
+/// Directory of the segments within a store's.
+pub(super) const LOG_DIR: &str = "log";
+
+/// The index database within a store's directory.
+pub(super) const INDEX_FILE: &str = "index.redb";
+
+pub(super) const WRITER_LOCK: &str = "writer.lock";
+pub(super) const READER_LOCK: &str = "reader.lock";
+
+/// A reader looks for a writer by trying its lock for a moment; a writer that meets that tries again so long.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Locks that a store holds while it is open.
+#[derive(Debug)]
+pub(super) struct Locks {
+    _writer: Option<Box<dyn VfsLock>>,
+    _reader: Option<Box<dyn VfsLock>>,
+}
+
+pub(super) fn exists(options: &Options, path: &Path) -> Result<bool> {
+    let log = path.join(LOG_DIR);
+    let names = options.vfs.list(&log).map_err(|e| Error::io("cannot list a directory", e).at_path(&log))?;
+    Ok(names.iter().any(|name| name.ends_with(".active") || name.ends_with(".sealed")))
+}
+
+pub(super) fn create(path: &Path, options: Options) -> Result<Store> {
+    let vfs = Arc::clone(&options.vfs);
+    let log = path.join(LOG_DIR);
+    vfs.create_dir_all(&log).map_err(|e| Error::io("cannot create a directory", e).at_path(&log))?;
+    let locks = lock_for_writing(&options, path)?;
+    if exists(&options, path)? {
+        return Err(Error::invalid(Code::Store, "there is a store already").at_path(path));
+    }
+    let (mut store, mut secret) = ([0u8; 16], [0u8; 16]);
+    options.random.fill(&mut store)?;
+    options.random.fill(&mut secret)?;
+    let header = SegmentHeader {
+        form: Form::Active,
+        compatible: 0,
+        incompatible: 0,
+        store,
+        segment: 1,
+        prev_bytes: 0,
+        prev_root: [0; 32],
+        secret,
+        state: ControlState::default(),
+    };
+    create_active(&*vfs, &log, header)?;
+    for dir in [Some(path), path.parent()].into_iter().flatten().filter(|dir| !dir.as_os_str().is_empty()) {
+        vfs.sync_dir(dir).map_err(|e| Error::io("cannot sync a directory", e).at_path(dir))?;
+    }
+    open_locked(path, options, locks)
+}
+
+pub(super) fn open(path: &Path, options: Options) -> Result<Store> {
+    if !exists(&options, path)? {
+        return Err(Error::new(ErrorKind::NotFound, Code::Store, "there is no store here").at_path(path));
+    }
+    let locks = lock_for_writing(&options, path)?;
+    open_locked(path, options, locks)
+}
+
+pub(super) fn in_memory(mut options: Options) -> Result<Store> {
+    options.vfs = Arc::new(MemoryVfs::new());
+    if let Some(most) = options.bytes_max {
+        options.segment_bytes_max = options.segment_bytes_max.min(most / ring::PARTS);
+    }
+    create(Path::new("/memory"), options)
+}
+
+fn open_locked(path: &Path, options: Options, locks: Locks) -> Result<Store> {
+    let budget = ProofBudget::new(options.proof_bytes_max);
+    let log_dir = path.join(LOG_DIR);
+    let recovered = recover(&options.vfs, path, &log_dir, Role::Writer, &budget)?;
+    let mut report = OpenReport::of(&recovered);
+    let read_only = read_only_reason(&recovered);
+    let mode = match read_only {
+        Some(reason) => {
+            report.read_only = Some(reason);
+            Mode::Reader(Reader::fixed(recovered))
+        }
+        None => Mode::Writer(start_writer(path, &options, recovered, budget, &mut report)?),
+    };
+    Ok(Store::new(Inner::new(path.to_path_buf(), options, mode, report, locks)))
+}
+
+fn read_only_reason(recovered: &Recovered) -> Option<String> {
+    if let Some(finding) = recovered.damage.first() {
+        return Some(format!("the log is damaged: {finding}"));
+    }
+    let reason = &recovered.state.read_only;
+    (!reason.is_empty()).then(|| reason.clone())
+}
+
+fn start_writer(
+    path: &Path,
+    options: &Options,
+    recovered: Recovered,
+    budget: Arc<ProofBudget>,
+    report: &mut OpenReport,
+) -> Result<super::Upkeep> {
+    let log_dir = path.join(LOG_DIR);
+    let Recovered { store, segments, state, .. } = recovered;
+    let Some(active) = segments.active.clone() else {
+        return Err(Error::corrupt("the log has no active segment").at_path(log_dir));
+    };
+    let mark_path = path.join(MARK_FILE);
+    let mark = MarkWriter::open(&*options.vfs, path, store)
+        .map_err(|e| Error::io("cannot open the mark file", e).at_path(mark_path))?;
+    // What was recovered may not be on the medium: it was only read. Nothing may rely on it before it is.
+    let sync = || -> io::Result<()> {
+        active.file().sync()?;
+        mark.write(active.number(), active.written_end(), active.synced().into())
+    };
+    sync().map_err(|e| Error::io("cannot sync the active segment", e).at_path(active.path()))?;
+    let (index, index_state) = Index::open(&*options.vfs, &path.join(INDEX_FILE), &store)?;
+    report.index = Some(index_state);
+    let writer_options = WriterOptions {
+        segment_bytes_max: options.segment_bytes_max,
+        segment_events_max: options
+            .events_max
+            .and_then(|most| usize::try_from(most / ring::PARTS).ok())
+            .map_or(usize::MAX, |most| most.max(1)),
+        sync_each: matches!(options.durability, Durability::Durable),
+    };
+    let names = Arc::new(Names::of(&state));
+    let staging = Staging::new(state, names, active);
+    let vfs = Arc::clone(&options.vfs);
+    let writer = Writer::new(vfs, log_dir.clone(), writer_options, segments, staging, mark);
+    let (wake, woken) = crossbeam::channel::bounded(1);
+    let core = Arc::new(Core::new(writer, options.clone(), log_dir, budget, store, Some(index), wake));
+    core.seal_all()?;
+    let thread = options.background.then(|| {
+        let core = Arc::clone(&core);
+        std::thread::Builder::new().name("causelog-upkeep".to_owned()).spawn(move || keep_up(&core, &woken))
+    });
+    let thread =
+        thread.transpose().map_err(|e| Error::io("cannot start the store's thread", e).at_path(path))?;
+    Ok(super::Upkeep::new(core, thread))
+}
+
+pub(super) fn open_read_only(path: &Path, options: Options) -> Result<Store> {
+    let reader = wait_for_lock(&options, &path.join(READER_LOCK), LockMode::Shared, false)?;
+    let budget = ProofBudget::new(options.proof_bytes_max);
+    let reader_half = Reader::open(&options.vfs, path, budget)?;
+    let report = reader_half.report();
+    let locks = Locks { _writer: None, _reader: reader };
+    Ok(Store::new(Inner::new(path.to_path_buf(), options, Mode::Reader(reader_half), report, locks)))
+}
+
+/// Reports whether a writer is alive, by trying its lock for a moment.
+pub(super) fn writer_lives(vfs: &dyn Vfs, path: &Path) -> Result<bool> {
+    let lock = path.join(WRITER_LOCK);
+    match vfs.try_lock(&lock, LockMode::Shared, false) {
+        Ok(held) => Ok(held.is_none()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(Error::io("cannot try the writer's lock", e).at_path(lock)),
+    }
+}
+
+fn lock_for_writing(options: &Options, path: &Path) -> Result<Locks> {
+    let writer = wait_for_lock(options, &path.join(WRITER_LOCK), LockMode::Exclusive, true)?;
+    let reader = wait_for_lock(options, &path.join(READER_LOCK), LockMode::Shared, true)?;
+    Ok(Locks { _writer: writer, _reader: reader })
+}
+
+/// Takes both locks exclusively: for a repair, which no reader may run beside.
+pub(super) fn lock_for_repair(options: &Options, path: &Path) -> Result<Locks> {
+    let writer = wait_for_lock(options, &path.join(WRITER_LOCK), LockMode::Exclusive, true)?;
+    let reader = wait_for_lock(options, &path.join(READER_LOCK), LockMode::Exclusive, true)?;
+    Ok(Locks { _writer: writer, _reader: reader })
+}
+
+/// Waits for a lock; `None` when there is no lock file and it must not be created.
+fn wait_for_lock(
+    options: &Options,
+    path: &Path,
+    mode: LockMode,
+    create: bool,
+) -> Result<Option<Box<dyn VfsLock>>> {
+    let until = Instant::now() + options.lock_wait.max(GRACE);
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match options.vfs.try_lock(path, mode, create) {
+            Ok(Some(lock)) => return Ok(Some(lock)),
+            Err(e) if !create && e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io("cannot take a lock", e).at_path(path)),
+            Ok(None) => {}
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let message = "another process holds the store";
+            return Err(Error::new(ErrorKind::Locked, Code::Store, message).at_path(path));
+        }
+        std::thread::sleep(pause.min(left));
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,207 @@
+//! How a store behaves: everything an application can choose, with defaults that are safe.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::sources::{Clock, IdFactory, Random, SystemClock, SystemRandom, UuidV7};
+use crate::contract::{TypeRegistry, UnknownTypes};
+use crate::io::{RealVfs, Vfs};
+
+/// What an append waits for before it returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Durability {
+    /// A sync of the medium: the event survives a power cut. Many threads share one sync.
+    Durable,
+    /// A write to the operating system: the event survives the process. Synced at least this often.
+    Interval(Duration),
+    /// A write to the operating system. Synced when a segment is sealed, when idle, and on close.
+    Os,
+}
+
+/// Options of a store; start from [`Options::new`] and change what differs.
+#[derive(Clone)]
+pub struct Options {
+    pub(super) durability: Durability,
+    pub(super) segment_bytes_max: u64,
+    pub(super) checkpoint_interval: Duration,
+    pub(super) idle_after: Duration,
+    pub(super) lock_wait: Duration,
+    pub(super) background: bool,
+    pub(super) proof_bytes_max: usize,
+    pub(super) events_max: Option<u64>,
+    pub(super) bytes_max: Option<u64>,
+    pub(super) types: Arc<TypeRegistry>,
+    pub(super) unknown_types: UnknownTypes,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ids: Arc<dyn IdFactory>,
+    pub(super) random: Arc<dyn Random>,
+    pub(super) vfs: Arc<dyn Vfs>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Durable,
+            segment_bytes_max: 64 << 20,
+            checkpoint_interval: Duration::from_secs(30),
+            idle_after: Duration::from_secs(1),
+            lock_wait: Duration::ZERO,
+            background: true,
+            proof_bytes_max: 64 << 20,
+            events_max: None,
+            bytes_max: None,
+            types: Arc::new(TypeRegistry::v1()),
+            unknown_types: UnknownTypes::Refuse,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(UuidV7),
+            random: Arc::new(SystemRandom),
+            vfs: Arc::new(RealVfs),
+        }
+    }
+}
+
+impl Options {
+    /// Returns the defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets what an append waits for. Default: [`Durability::Durable`].
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Sets the size in bytes at which a segment is rolled and sealed; at least 64 KiB, at most 4 GiB. Default:
+    /// 64 MiB. A single event that is larger gets a segment of its own.
+    #[must_use]
+    pub fn segment_bytes_max(mut self, bytes: u64) -> Self {
+        self.segment_bytes_max = bytes.clamp(64 << 10, 4 << 30);
+        self
+    }
+
+    /// Sets how often a checkpoint bounds what the next open has to scan. Default: 30 s.
+    #[must_use]
+    pub fn checkpoint_interval(mut self, interval: Duration) -> Self {
+        self.checkpoint_interval = interval;
+        self
+    }
+
+    /// Sets after how long without appends everything is synced and confirmed. Default: 1 s.
+    #[must_use]
+    pub fn idle_after(mut self, idle: Duration) -> Self {
+        self.idle_after = idle;
+        self
+    }
+
+    /// Sets how long opening waits for another process's lock. Default: not at all.
+    #[must_use]
+    pub fn lock_wait(mut self, wait: Duration) -> Self {
+        self.lock_wait = wait;
+        self
+    }
+
+    /// Sets whether sealing, idle syncs and checkpoints run on a thread of the store's own. Default: yes. Without
+    /// it the appending thread seals, and the application calls [`Store::sync`](super::Store::sync) and
+    /// [`Store::checkpoint`](super::Store::checkpoint) when it likes.
+    #[must_use]
+    pub fn background(mut self, background: bool) -> Self {
+        self.background = background;
+        self
+    }
+
+    /// Sets how much memory may remember which records were checked; past it each read checks again. Default: 64
+    /// MiB, enough for 4 GiB of segments read.
+    #[must_use]
+    pub fn proof_bytes_max(mut self, bytes: usize) -> Self {
+        self.proof_bytes_max = bytes;
+        self
+    }
+
+    /// Caps the events of a store in memory: the oldest are dropped by arrival, an eighth of the cap at a time.
+    /// Only for [`Store::in_memory`](super::Store::in_memory).
+    #[must_use]
+    pub fn events_max(mut self, events: u64) -> Self {
+        self.events_max = Some(events.max(8));
+        self
+    }
+
+    /// Caps the bytes of a store in memory, as [`Options::events_max`] caps its events; at least 1 MiB.
+    #[must_use]
+    pub fn bytes_max(mut self, bytes: u64) -> Self {
+        self.bytes_max = Some(bytes.max(1 << 20));
+        self
+    }
+
+    /// Sets the event types that appends accept. Default: the contract's version 1.
+    #[must_use]
+    pub fn types(mut self, types: TypeRegistry) -> Self {
+        self.types = Arc::new(types);
+        self
+    }
+
+    /// Sets whether events of types that are not registered are accepted. Default: they are refused.
+    #[must_use]
+    pub fn unknown_types(mut self, unknown: UnknownTypes) -> Self {
+        self.unknown_types = unknown;
+        self
+    }
+
+    /// Sets the clock that fills `at` of events made by an [`Appender`](super::Appender).
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Sets where an [`Appender`](super::Appender) gets ids from. Default: UUIDv7.
+    #[must_use]
+    pub fn ids(mut self, ids: Arc<dyn IdFactory>) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// Sets where random bytes come from. Default: the operating system.
+    #[must_use]
+    pub fn random(mut self, random: Arc<dyn Random>) -> Self {
+        self.random = random;
+        self
+    }
+
+    /// Sets the file system. Default: the real one.
+    #[must_use]
+    pub fn vfs(mut self, vfs: Arc<dyn Vfs>) -> Self {
+        self.vfs = vfs;
+        self
+    }
+
+    /// Reports whether the store drops its oldest events.
+    pub(super) fn is_capped(&self) -> bool {
+        self.events_max.is_some() || self.bytes_max.is_some()
+    }
+
+    /// Returns the event types that appends accept.
+    #[must_use]
+    pub fn registry(&self) -> &TypeRegistry {
+        &self.types
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("durability", &self.durability)
+            .field("segment_bytes_max", &self.segment_bytes_max)
+            .field("checkpoint_interval", &self.checkpoint_interval)
+            .field("idle_after", &self.idle_after)
+            .field("lock_wait", &self.lock_wait)
+            .field("background", &self.background)
+            .field("events_max", &self.events_max)
+            .field("bytes_max", &self.bytes_max)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,162 @@
+//! A stable view of a store, and every question that can be asked of it.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use super::ancestry::Ancestry;
+use super::by_type::OfType;
+use super::events::{AllHosts, Events, HostEvents};
+use super::ordered::Ordered;
+use crate::contract::{Code, Cursor, CursorEntry, Error, ErrorKind, EventId, HostId, Result, Seq};
+use crate::log::{Found, StoredEvent, View};
+
+/// A store as it was at one moment. Appends go on beside it and do not show in it.
+///
+/// Cheap to take and to clone: a few reference counts. It keeps the segments it names readable, so one
+/// that is held for very long keeps their space on disk.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// What was acknowledged at the store's durability level.
+    pub(super) view: View,
+    /// What was synced: all that may leave this process.
+    pub(super) synced: View,
+}
+
+impl Snapshot {
+    /// Returns the event of an id. Cost: a probe of each fingerprint table's filter and a read of one record.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn get(&self, id: &EventId) -> Result<Option<StoredEvent>> {
+        Ok(self.view.find(id.as_ref())?.map(|found| self.wrap(found)))
+    }
+
+    /// Reports whether an event is held. Cost: as [`Snapshot::get`].
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn has(&self, id: &EventId) -> Result<bool> {
+        Ok(self.view.find(id.as_ref())?.is_some())
+    }
+
+    fn wrap(&self, found: Found) -> StoredEvent {
+        StoredEvent::new(found.record, Arc::clone(self.view.names()), found.arrival)
+    }
+
+    /// Returns the number of events held.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.view.len()
+    }
+
+    /// Reports whether no event is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Iterates over one host's events in a range of `seq`, rising. A host that is not held has none.
+    pub fn range(&self, host: &HostId, seqs: impl RangeBounds<u64>) -> Events {
+        let from = match seqs.start_bound() {
+            Bound::Included(from) => *from,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let to = match seqs.end_bound() {
+            Bound::Included(to) => Some(*to),
+            Bound::Excluded(after) => after.checked_sub(1),
+            Bound::Unbounded => Some(u64::MAX),
+        };
+        match (self.view.names().host_number(host.as_str()), to) {
+            (Some(host), Some(to)) if from <= to => {
+                Events::new(HostEvents::new(self.view.clone(), host, from, to))
+            }
+            _ => Events::new(std::iter::empty()),
+        }
+    }
+
+    /// Iterates over all events by `(host, seq)`, hosts in UTF-16 order: a function of the set alone.
+    pub fn events(&self) -> Events {
+        Events::new(AllHosts::new(self.view.clone(), |_| Some(0)))
+    }
+
+    /// Returns each host's highest event, bound to this history by its id. Cost: a read of one record a host.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn cursor(&self) -> Result<Cursor> {
+        cursor_of(&self.view)
+    }
+
+    /// Iterates over the events behind a cursor, by `(host, seq)`: what a replica at the cursor lacks. Gives only
+    /// events that are synced, so that nobody holds one that a power cut could take from us.
+    ///
+    /// # Errors
+    /// Code `CURSOR` when the cursor names an event by an id that is not the one held there, or lies ahead of
+    /// this store: it was taken from another history.
+    pub fn since(&self, cursor: &Cursor) -> Result<Events> {
+        for (host, entry) in cursor.iter() {
+            self.check_entry(host, entry)?;
+        }
+        let from: BTreeMap<HostId, u64> =
+            cursor.iter().map(|(host, entry)| (host.clone(), entry.seq.get().saturating_add(1))).collect();
+        Ok(Events::new(AllHosts::new(self.synced.clone(), move |host| {
+            let host = HostId::new(host).ok()?;
+            Some(from.get(&host).copied().unwrap_or(0))
+        })))
+    }
+
+    fn check_entry(&self, host: &HostId, entry: &CursorEntry) -> Result<()> {
+        let Some(id) = &entry.id else { return Ok(()) };
+        let number = self.view.names().host_number(host.as_str());
+        let held = number.map(|number| self.view.at(number, entry.seq.get())).transpose()?.flatten();
+        if held.is_some_and(|found| found.record.get().id.get() == id.as_ref()) {
+            return Ok(());
+        }
+        let message =
+            format!("the cursor is not from this history: {host}#{} is not event {id} here", entry.seq);
+        Err(Error::new(ErrorKind::Invalid, Code::Cursor, message))
+    }
+
+    /// Iterates over the events of a type, by `(host, seq)`. Reads those alone.
+    pub fn by_type(&self, kind: &str) -> Events {
+        match self.view.names().kind_number(kind) {
+            Some(kind) => Events::new(OfType::new(self.view.clone(), kind)),
+            None => Events::new(std::iter::empty()),
+        }
+    }
+
+    /// Iterates over an event and everything it rests on, breadth first, each once. Causes that are not held are
+    /// left out; an id that is not held gives nothing. Memory grows with what was found.
+    pub fn ancestry(&self, id: &EventId) -> Events {
+        Events::new(Ancestry::new(self.view.clone(), id.clone()))
+    }
+
+    /// Iterates over all events in the order. Computes it first: two passes over the events and up to 32 bytes of
+    /// memory for each.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn ordered(&self) -> Result<Events> {
+        Ok(Events::new(Ordered::of(self.view.clone())?))
+    }
+}
+
+/// Returns each host's highest event of a view, those of evicted events included.
+pub(super) fn cursor_of(view: &View) -> Result<Cursor> {
+    let mut cursor = Cursor::default();
+    for (host, high, last_id) in view.evicted_highs()? {
+        cursor.insert(host, CursorEntry { seq: Seq::new(high)?, id: EventId::new(&last_id).ok() });
+    }
+    for number in view.names().hosts_in_order() {
+        let high = view.parts().rev().find_map(|part| part.host_last(*number)).map(|(last, _)| last);
+        let found = high.map(|high| view.at(*number, high)).transpose()?.flatten();
+        if let (Some(found), Some(name)) = (found, view.names().host(*number)) {
+            let record = found.record.get();
+            let entry = CursorEntry { seq: record.seq(), id: Some(record.id.get().to_owned()) };
+            cursor.insert(HostId::new(name)?, entry);
+        }
+    }
+    Ok(cursor)
+}

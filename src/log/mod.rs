@@ -3,6 +3,7 @@
 mod active;
 mod active_index;
 mod blocks;
+mod check;
 mod checked;
 mod cursor;
 mod directory;
@@ -35,6 +36,7 @@ mod verify;
 mod view;
 mod writer;
 
+pub use check::check_active;
 pub use finding::Finding;
 pub use interner::Names;
 pub use mark::{MARK_FILE, Mark, MarkWriter};

@@ -9,12 +9,15 @@ mod events;
 mod opening;
 mod options;
 mod ordered;
+mod progress;
 mod reader;
+mod reindex;
 mod report;
 mod ring;
 mod snapshot;
 mod sources;
 mod stats;
+mod verify;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -32,10 +35,13 @@ pub use appender::{Appender, NewEvent};
 pub use batch::{BatchMode, BatchReport};
 pub use events::Events;
 pub use options::{Durability, Options};
+pub use progress::Progress;
+pub use reindex::{ReindexReport, reindex};
 pub use report::OpenReport;
 pub use snapshot::Snapshot;
 pub use sources::{Clock, IdFactory, Random, SystemClock, SystemRandom, UuidV7};
 pub use stats::{HostStats, SegmentForm, SegmentStats, Stats, TypeStats};
+pub use verify::{MissingCause, VerifyOutcome, VerifyReport, verify};
 
 pub use crate::log::{Finding, StoredEvent, Torn};
 

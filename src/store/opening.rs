@@ -79,11 +79,22 @@ pub(super) fn create(path: &Path, options: Options) -> Result<Store> {
 }
 
 pub(super) fn open(path: &Path, options: Options) -> Result<Store> {
-    if !exists(&options, path)? {
-        return Err(Error::new(ErrorKind::NotFound, Code::Store, "there is no store here").at_path(path));
-    }
+    must_exist(&options, path)?;
     let locks = lock_for_writing(&options, path)?;
     open_locked(path, options, locks)
+}
+
+/// Refuses a directory without a store.
+pub(super) fn must_exist(options: &Options, path: &Path) -> Result<()> {
+    if exists(options, path)? {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::NotFound, Code::Store, "there is no store here").at_path(path))
+}
+
+/// Takes a reader's lock, where there is a file to lock.
+pub(super) fn shared_lock(options: &Options, path: &Path) -> Result<Option<Box<dyn VfsLock>>> {
+    wait_for_lock(options, path, LockMode::Shared, false)
 }
 
 pub(super) fn in_memory(mut options: Options) -> Result<Store> {
@@ -166,7 +177,7 @@ fn start_writer(
 }
 
 pub(super) fn open_read_only(path: &Path, options: Options) -> Result<Store> {
-    let reader = wait_for_lock(&options, &path.join(READER_LOCK), LockMode::Shared, false)?;
+    let reader = shared_lock(&options, &path.join(READER_LOCK))?;
     let budget = ProofBudget::new(options.proof_bytes_max);
     let reader_half = Reader::open(&options.vfs, path, budget)?;
     let report = reader_half.report();
@@ -184,7 +195,7 @@ pub(super) fn writer_lives(vfs: &dyn Vfs, path: &Path) -> Result<bool> {
     }
 }
 
-fn lock_for_writing(options: &Options, path: &Path) -> Result<Locks> {
+pub(super) fn lock_for_writing(options: &Options, path: &Path) -> Result<Locks> {
     let writer = wait_for_lock(options, &path.join(WRITER_LOCK), LockMode::Exclusive, true)?;
     let reader = wait_for_lock(options, &path.join(READER_LOCK), LockMode::Shared, true)?;
     Ok(Locks { _writer: writer, _reader: reader })

@@ -78,7 +78,7 @@ impl Snapshot {
 
     /// Iterates over all events by `(host, seq)`, hosts in UTF-16 order: a function of the set alone.
     pub fn events(&self) -> Events {
-        Events::new(AllHosts::new(self.view.clone(), |_| Some(0)))
+        Events::new(all_events(&self.view))
     }
 
     /// Returns each host's highest event, bound to this history by its id. Cost: a read of one record a host.
@@ -127,7 +127,7 @@ impl Snapshot {
         }
     }
 
-    /// Iterates over an event and everything it rests on, breadth first, each once. Causes that are not held are
+    /// Iterates over an event and everything it rests on, depth first, each once. Causes that are not held are
     /// left out; an id that is not held gives nothing. Memory grows with what was found.
     pub fn ancestry(&self, id: &EventId) -> Events {
         Events::new(Ancestry::new(self.view.clone(), id.clone()))
@@ -141,6 +141,11 @@ impl Snapshot {
     pub fn ordered(&self) -> Result<Events> {
         Ok(Events::new(Ordered::of(self.view.clone())?))
     }
+}
+
+/// Iterates over all events of a view by `(host, seq)`.
+pub(super) fn all_events(view: &View) -> AllHosts {
+    AllHosts::new(view.clone(), |_| Some(0))
 }
 
 /// Returns each host's highest event of a view, those of evicted events included.

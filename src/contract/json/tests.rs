@@ -79,6 +79,15 @@ fn says_where_a_value_ends_when_more_follows() {
 }
 
 #[test]
+fn says_where_and_what_in_one_line() {
+    assert_eq!(refusal("{\n\"a\":\n tru}"), (Code::Json, 12));
+    let error = JsonText::parse("[1,]").unwrap_err();
+    assert_eq!(error.to_string(), "not json: trailing comma, column 4");
+    let column = refusal(r#"{"a":1,"b":2,"a":3}"#).1;
+    assert!((14..=17).contains(&column), "{column}");
+}
+
+#[test]
 fn never_quotes_the_input() {
     for text in
         [r#"{"secret":"secret" secret}"#, r#"["secret"#, r#"{"secret":1,"secret":2}"#, r#""secret" "secret""#]

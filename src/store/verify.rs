@@ -1,0 +1,215 @@
+//! Checking a whole store.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::opening::{LOG_DIR, READER_LOCK, shared_lock, writer_lives};
+use super::options::Options;
+use super::ordered;
+use super::progress::Progress;
+use super::snapshot::all_events;
+use crate::contract::{Code, Error, EventFields, EventId, Result};
+use crate::io::ProofBudget;
+use crate::log::{Finding, Names, Part, Role, StoredEvent, Torn, View, check_active, recover};
+
+/// Missing causes that a report names; more are counted.
+const NAMED_MAX: usize = 1000;
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum VerifyOutcome {
+    /// Everything is as it was written.
+    Fine,
+    /// The log ends in a torn tail: opening it for writing cuts it.
+    Torn,
+    /// Something is not as it was written.
+    Damaged,
+}
+
+/// A cause that events name and nobody holds. No damage: a partial log is a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct MissingCause {
+    /// The id that is named.
+    pub id: String,
+    /// Events that name it.
+    pub named_by: Vec<String>,
+}
+
+/// What was checked, and what was found.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// The verdict.
+    pub outcome: VerifyOutcome,
+    /// Segments read.
+    pub segments: u64,
+    /// Events read.
+    pub events: u64,
+    /// Bytes of segments read.
+    pub bytes: u64,
+    /// The torn tail, if the log ends in one.
+    pub torn: Option<Torn>,
+    /// Everything that is not as it was written.
+    pub findings: Vec<Finding>,
+    /// The order was proved over so many events; `None` when damage kept it from being computed.
+    pub ordered: Option<u64>,
+    /// Causes that are named and not held, the first thousand.
+    pub missing_causes: Vec<MissingCause>,
+    /// How many there are in all.
+    pub missing_causes_total: u64,
+}
+
+impl VerifyReport {
+    /// Returns the verdict.
+    #[must_use]
+    pub fn outcome(&self) -> VerifyOutcome {
+        self.outcome
+    }
+}
+
+/// Reads every byte of a store's segments and checks it: checksums, padding, roots, footers, the chain of segments,
+/// tables, that each event is found by its id and by `(host, seq)`, that resolved causes are what their ids say, and that
+/// the order is the order. Writes nothing; runs beside a writer, up to what is synced.
+///
+/// Cost: three passes over the segments, a look-up for each event and cause, and up to 32 bytes of memory for each event.
+/// `progress` counts bytes of segments.
+///
+/// # Errors
+/// `NotFound`, `Locked` while a repair runs, `Unsupported`, `Io`. Damage is in the report.
+pub fn verify(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress) -> Result<VerifyReport> {
+    let path = path.as_ref();
+    let _lock = shared_lock(options, &path.join(READER_LOCK))?;
+    let role = if writer_lives(&*options.vfs, path)? { Role::Follower } else { Role::Reader };
+    let budget = ProofBudget::new(options.proof_bytes_max);
+    let recovered = recover(&options.vfs, path, &path.join(LOG_DIR), role, &budget)?;
+    let mut report = VerifyReport {
+        outcome: VerifyOutcome::Fine,
+        segments: 0,
+        events: 0,
+        bytes: 0,
+        torn: recovered.torn,
+        findings: recovered.damage,
+        ordered: None,
+        missing_causes: Vec::new(),
+        missing_causes_total: 0,
+    };
+    let visible = recovered.segments.active.as_ref().map_or(0, |active| active.visible());
+    let names = Names::of(&recovered.state).into();
+    let view = View::new(recovered.segments.into(), names, recovered.secret, visible);
+    check_segments(&view, progress, &mut report)?;
+    if report.findings.is_empty() {
+        // Queries over damaged segments would only name the same places again.
+        check_events(&view, &mut report)?;
+        check_order(&view, &mut report)?;
+    }
+    report.outcome = match (&report.torn, report.findings.is_empty()) {
+        (_, false) => VerifyOutcome::Damaged,
+        (Some(_), true) => VerifyOutcome::Torn,
+        (None, true) => VerifyOutcome::Fine,
+    };
+    Ok(report)
+}
+
+fn check_segments(view: &View, progress: &dyn Progress, report: &mut VerifyReport) -> Result<()> {
+    let bytes_of = |part: &Part<'_>| match part {
+        Part::Sealed(segment) => segment.bytes(),
+        Part::Active(segment, _) => segment.written_end(),
+    };
+    progress.total(view.parts().map(|part| bytes_of(&part)).sum());
+    for part in view.parts() {
+        let bytes = bytes_of(&part);
+        report.segments += 1;
+        report.events += part.events();
+        report.bytes += bytes;
+        match part {
+            Part::Sealed(segment) => {
+                let mut told = 0;
+                // The segment counts two passes over its file.
+                let found = segment.verify(&mut |done| {
+                    progress.advance((done / 2).saturating_sub(told));
+                    told = told.max(done / 2);
+                })?;
+                progress.advance(bytes.saturating_sub(told));
+                for error in found {
+                    report.findings.push(Finding::of(error)?);
+                }
+            }
+            Part::Active(segment, _) => {
+                // What opening found is found here again: named once is enough.
+                let found = check_active(segment)?;
+                let known: Vec<_> =
+                    report.findings.iter().map(|known| (known.segment, known.offset)).collect();
+                report
+                    .findings
+                    .extend(found.into_iter().filter(|new| !known.contains(&(new.segment, new.offset))));
+                progress.advance(bytes);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each event is found by its id and its place, and each resolved cause is what its id says.
+fn check_events(view: &View, report: &mut VerifyReport) -> Result<()> {
+    let mut missing: BTreeMap<EventId, Vec<String>> = BTreeMap::new();
+    for event in all_events(view) {
+        let checked = event.and_then(|event| check_event(view, &event, &mut missing));
+        if let Err(error) = checked {
+            report.findings.push(Finding::of(error)?);
+        }
+    }
+    report.missing_causes_total = missing.len() as u64;
+    let named = missing.into_iter().take(NAMED_MAX);
+    report.missing_causes =
+        named.map(|(id, named_by)| MissingCause { id: id.to_string(), named_by }).collect();
+    Ok(())
+}
+
+fn check_event(view: &View, event: &StoredEvent, missing: &mut BTreeMap<EventId, Vec<String>>) -> Result<()> {
+    let wrong = |what: &str| Error::corrupt(format!("event {}: {what}", event.id()));
+    let found = view.find(event.id())?;
+    if found.is_none_or(|found| found.arrival != event.arrival()) {
+        return Err(wrong("its id leads elsewhere"));
+    }
+    let record = event.record();
+    let placed = view.at(record.host.to_native(), record.seq().get())?;
+    if placed.is_none_or(|found| found.arrival != event.arrival()) {
+        return Err(wrong("its host and seq lead elsewhere"));
+    }
+    let arrived = view.arrived(event.arrival())?;
+    if arrived.is_none_or(|found| found.record.get().id.get() != event.id()) {
+        return Err(wrong("its arrival leads elsewhere"));
+    }
+    for cause in record.causes.iter() {
+        let held = match cause.resolved() {
+            Some((host, seq)) => {
+                let held = view.at(host, seq.get())?;
+                if held.as_ref().is_some_and(|held| held.record.get().id.get() != cause.id.get()) {
+                    return Err(wrong("a cause is resolved to another event"));
+                }
+                held
+            }
+            None => view.find(cause.id.get())?,
+        };
+        if held.is_none() {
+            missing.entry(cause.id.get().to_owned()).or_default().push(event.id().to_string());
+        }
+    }
+    Ok(())
+}
+
+fn check_order(view: &View, report: &mut VerifyReport) -> Result<()> {
+    match ordered::prove(view) {
+        Ok(events) => report.ordered = Some(events),
+        Err(error) if error.code() == Code::Cycle => {
+            report.findings.push(Finding::of(Error::corrupt(error.message()))?);
+        }
+        Err(error) => report.findings.push(Finding::of(error)?),
+    }
+    Ok(())
+}

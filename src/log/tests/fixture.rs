@@ -219,7 +219,7 @@ pub(super) fn ask_everything(segment: &Arc<SealedSegment>, events: &[Plain]) -> 
             }
         }
     }
-    for list in (0..TYPES.len() as u32 + 1).map(|kind| segment.of_kind(kind)).chain([segment.arrivals()]) {
+    for list in (0..=TYPES.len() as u32).map(|kind| segment.of_kind(kind)).chain([segment.arrivals()]) {
         match list {
             Ok(list) => offsets.extend(list),
             Err(_) => note(true),
@@ -231,7 +231,7 @@ pub(super) fn ask_everything(segment: &Arc<SealedSegment>, events: &[Plain]) -> 
     for offset in offsets {
         match segment.record_at(offset) {
             Ok(record) => {
-                drop((record.get().id.get().to_string(), record.ordinal(), record.get().payload.len()))
+                drop((record.get().id.get().to_string(), record.ordinal(), record.get().payload.len()));
             }
             Err(_) => note(true),
         }

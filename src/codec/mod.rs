@@ -14,9 +14,7 @@ mod table;
 mod tier;
 mod varint;
 
-pub use archive::{
-    ArchivedEventRecord, CauseRecord, EventRecord, IdRecord, RecordBuffer, UNRESOLVED, check_event,
-};
+pub use archive::{ArchivedEventRecord, CauseRecord, EventRecord, RecordBuffer, UNRESOLVED, check_event};
 pub use checkpoint::{ActiveEntry, Checkpoint};
 pub use control::{Control, ControlState, EvictedRange, HostState, check_control, encode_control};
 pub use fingerprint::Fingerprint;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rkyv::util::AlignedVec;
 
 use crate::codec::{
-    CauseRecord, Control, ControlState, EventRecord, Form, IdRecord, RecordBuffer, SegmentHeader, UNRESOLVED,
+    CauseRecord, Control, ControlState, EventRecord, Form, RecordBuffer, SegmentHeader, UNRESOLVED,
 };
 use crate::contract::{EventId, IdRef, cmp_utf16};
 use crate::io::{MemoryVfs, OpenMode, ProofBudget, Vfs};
@@ -163,7 +163,7 @@ fn archived(buffer: &mut RecordBuffer, event: &Plain) -> Vec<u8> {
     let record = EventRecord {
         seq: event.seq,
         at: 1.5,
-        id: IdRecord::from(event.id.as_ref()),
+        id: event.id.as_ref().into(),
         host: event.host,
         kind: event.kind,
         v: 1,

@@ -175,6 +175,11 @@ impl Sorted {
         self.records
     }
 
+    /// Returns the position behind the last record.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.spill.len()
+    }
+
     /// Reads all records.
     pub(crate) fn records(&self) -> Records {
         self.part(0, self.spill.len(), READ_BYTES)

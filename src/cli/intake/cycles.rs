@@ -5,13 +5,14 @@
 //! fails is the place looked for at which each cycle closes.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 
 use super::faults::Faults;
 use super::ids::Link;
 use super::resolve::Arranged;
 use super::schedule::{Schedule, Verdict};
 use crate::contract::{Code, Error, Result};
-use crate::order::Graph;
+use crate::order::{self, CycleGuard, Graph};
 
 /// Fills `cyclic`, and reports the lines.
 pub(super) fn find(arranged: &mut Arranged, faults: &mut Faults) -> Result<()> {
@@ -60,6 +61,19 @@ pub(super) fn graph(arranged: &Arranged) -> Result<Graph> {
     Ok(graph)
 }
 
+/// Returns the ranks of duplicates, rising.
+pub(super) fn duplicates(arranged: &Arranged) -> Result<Vec<u64>> {
+    let mut ranks = Vec::new();
+    let mut links = arranged.links.records();
+    while let Some(link) = links.header()? {
+        let [rank, second, third] = link.key;
+        if Link::read([second, third]) == Link::Duplicate {
+            ranks.push(rank);
+        }
+    }
+    Ok(ranks)
+}
+
 /// Goes through the schedule and returns, sorted, the ranks that close a cycle when their turn comes.
 ///
 /// What closes a cycle stays out, so that the events behind it can go in. All cycles lie among the
@@ -76,42 +90,62 @@ fn closing(arranged: &Arranged, stuck: &HashSet<u64>) -> Result<Vec<u64>> {
             causes.entry(rank).or_default().push(cause);
         }
     }
-    let none = Vec::new();
-    let of = |rank: u64| causes.get(&rank).unwrap_or(&none);
-    let (mut held, mut named, mut closing) = (HashSet::new(), HashSet::new(), Vec::new());
+    let mut replay = Replay {
+        causes,
+        guard: CycleGuard::new(),
+        arrivals: HashMap::new(),
+        ranks: Vec::new(),
+        waiting: HashMap::new(),
+    };
+    let mut closing = Vec::new();
     let mut schedule = Schedule::new(arranged);
     while let Some(turn) = schedule.next()? {
-        let rank = turn.rank;
-        if turn.verdict != Verdict::New || !stuck.contains(&rank) {
-            continue;
+        if turn.verdict == Verdict::New && stuck.contains(&turn.rank) && !replay.arrives(turn.rank) {
+            closing.push(turn.rank);
         }
-        let named_before = named.contains(&rank) || of(rank).contains(&rank);
-        if named_before && leads_back(rank, &held, of) {
-            closing.push(rank);
-            continue;
-        }
-        held.insert(rank);
-        named.extend(of(rank).iter().copied());
     }
     closing.sort_unstable();
     Ok(closing)
 }
 
-/// Reports whether a path of causes leads from an event over held ones back to it.
-fn leads_back<'a>(rank: u64, held: &HashSet<u64>, causes: impl Fn(u64) -> &'a Vec<u64>) -> bool {
-    let mut seen = HashSet::new();
-    let mut open = vec![rank];
-    while let Some(event) = open.pop() {
-        for cause in causes(event) {
-            if *cause == rank {
-                return true;
-            }
-            if held.contains(cause) && seen.insert(*cause) {
-                open.push(*cause);
-            }
+/// The stuck events that went in so far, in the eyes of the store's own guard.
+struct Replay {
+    /// Causes by rank.
+    causes: HashMap<u64, Vec<u64>>,
+    guard: CycleGuard,
+    /// Arrival by rank, and rank by arrival.
+    arrivals: HashMap<u64, u64>,
+    ranks: Vec<u64>,
+    /// By rank, the arrivals that name an event which is not there yet.
+    waiting: HashMap<u64, Vec<u64>>,
+}
+
+impl Replay {
+    /// Takes the next event in; `false` when it closes a cycle and stays out.
+    fn arrives(&mut self, rank: u64) -> bool {
+        let own = self.guard.len();
+        let causes = self.causes.get(&rank).map_or(&[][..], Vec::as_slice);
+        let arrival =
+            |cause: &u64| if *cause == rank { Some(own) } else { self.arrivals.get(cause).copied() };
+        let held: Vec<u64> = causes.iter().filter_map(arrival).collect();
+        let dependents = self.waiting.get(&rank).map_or(&[][..], Vec::as_slice);
+        let causes_of = |arrival: u64, out: &mut Vec<u64>| -> Result<(), Infallible> {
+            let rank = usize::try_from(arrival).ok().and_then(|arrival| self.ranks.get(arrival));
+            let causes = rank.and_then(|rank| self.causes.get(rank)).into_iter().flatten();
+            out.extend(causes.filter_map(|cause| self.arrivals.get(cause)));
+            Ok(())
+        };
+        let Ok(order::Verdict::Clear(admission)) = self.guard.check(&held, dependents, causes_of) else {
+            return false;
+        };
+        admission.accept();
+        self.arrivals.insert(rank, own);
+        self.ranks.push(rank);
+        for cause in causes.iter().filter(|cause| !self.arrivals.contains_key(cause)) {
+            self.waiting.entry(*cause).or_default().push(own);
         }
+        true
     }
-    false
 }
 
 fn report(arranged: &Arranged, faults: &mut Faults) -> Result<()> {

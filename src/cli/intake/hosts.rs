@@ -51,6 +51,8 @@ impl Hosts {
             }
         }
         let ranks = &self.ranks;
-        |number| usize::try_from(number).ok().and_then(|number| ranks.get(number)).copied().unwrap_or(u64::MAX)
+        |number| {
+            usize::try_from(number).ok().and_then(|number| ranks.get(number)).copied().unwrap_or(u64::MAX)
+        }
     }
 }

@@ -98,7 +98,9 @@ impl Join {
             };
             current = Some(([high, low], held));
             match held {
-                Some((_, cause)) if word & NAMED != 0 => push_link(&mut links, word & !NAMED, Link::Cause(cause))?,
+                Some((_, cause)) if word & NAMED != 0 => {
+                    push_link(&mut links, word & !NAMED, Link::Cause(cause))?
+                }
                 // Nobody in the file has the id: the store holds it, or nobody does.
                 None if word & NAMED != 0 => {}
                 Some((first_line, _)) => {
@@ -124,7 +126,9 @@ fn push_link(links: &mut Sorter, rank: u64, link: Link) -> Result<()> {
 fn fingerprint(id: IdRef<'_>) -> [u64; 2] {
     let bytes = match id {
         IdRef::Uuid(bytes) => bytes,
-        IdRef::Text(text) => blake3::hash(text.as_bytes()).as_bytes().first_chunk().copied().unwrap_or_default(),
+        IdRef::Text(text) => {
+            blake3::hash(text.as_bytes()).as_bytes().first_chunk().copied().unwrap_or_default()
+        }
     };
     let number = u128::from_be_bytes(bytes);
     [u64::try_from(number >> 64).unwrap_or(0), u64::try_from(number & u128::from(u64::MAX)).unwrap_or(0)]

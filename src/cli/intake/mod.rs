@@ -13,6 +13,7 @@ mod cycles;
 mod faults;
 mod hosts;
 mod ids;
+mod ordered;
 mod read;
 mod record;
 mod resolve;
@@ -22,6 +23,6 @@ mod tests;
 
 pub(crate) use causal::{Causal, Due};
 pub(crate) use faults::Faults;
+pub(crate) use ordered::Ordered;
 pub(crate) use read::{Intake, Rules, read};
 pub(crate) use resolve::{Arranged, Held, resolve};
-pub(crate) use schedule::Schedule;

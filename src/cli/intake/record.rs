@@ -103,7 +103,8 @@ impl<'a> Bytes<'a> {
         let (v, at, id, causes) = self.ids()?;
         let kind = self.text()?.into();
         let payload = JsonText::from_checked(self.text()?.to_owned());
-        let extra = self.text().filter(|text| !text.is_empty()).map(str::to_owned).map(JsonText::from_checked);
+        let extra = self.text()?;
+        let extra = (!extra.is_empty()).then(|| JsonText::from_checked(extra.to_owned()));
         let causes: Vec<EventId> = causes.into_iter().map(IdRef::to_owned).collect();
         let (id, host) = (id.to_owned(), host.clone());
         Some(Event { v, id, host, seq, causes, at, kind, payload, extra })

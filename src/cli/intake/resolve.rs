@@ -90,9 +90,11 @@ pub(crate) fn resolve(
         let host = lanes.extend(number, rank, found.position)?;
         let value = reader.value()?;
         let verdict = match &holder {
-            Some(first) if (first.host, first.seq) == (number, seq) => {
-                against_line(&record::read(host, seq, &first.event)?, first.line, &record::read(host, seq, value)?)?
-            }
+            Some(first) if (first.host, first.seq) == (number, seq) => against_line(
+                &record::read(host, seq, &first.event)?,
+                first.line,
+                &record::read(host, seq, value)?,
+            )?,
             _ => {
                 let verdict = held(&record::read(host, seq, value)?)?;
                 holder = match verdict {

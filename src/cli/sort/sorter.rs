@@ -244,6 +244,12 @@ impl Records {
         self.window.take(pending)
     }
 
+    /// Goes to the record at a position.
+    pub(crate) fn seek(&mut self, position: u64) {
+        self.pending = 0;
+        self.window.seek(position);
+    }
+
     /// Gives the window's memory back until the next read.
     pub(crate) fn release(&mut self) {
         self.window.release();

@@ -122,6 +122,19 @@ impl Window {
         Ok(())
     }
 
+    /// Goes to a position. Free where the window holds it.
+    pub(super) fn seek(&mut self, position: u64) {
+        let start = self.next - u64::try_from(self.buffer.len()).unwrap_or(0);
+        match position.checked_sub(start).and_then(|ahead| usize::try_from(ahead).ok()) {
+            Some(ahead) if ahead <= self.buffer.len() => self.taken = ahead,
+            _ => {
+                self.buffer.clear();
+                self.taken = 0;
+                self.next = position;
+            }
+        }
+    }
+
     /// Gives the window's memory back; the next read starts where this one ended.
     pub(super) fn release(&mut self) {
         self.next = self.position();

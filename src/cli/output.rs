@@ -11,9 +11,11 @@ use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, IsTerminal, Stderr, StdoutLock, Write};
 
 use anstyle::{AnsiColor, Style};
+use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use super::exit::{Exit, Failure, kind_name};
+use super::intake::Faults;
 use super::progress::{Bar, Unit};
 use crate::contract::Error;
 
@@ -24,6 +26,8 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(crate) enum Tone {
     /// A name to go by.
     Name,
+    /// Nothing in particular.
+    Plain,
     /// Less important than the rest.
     Dim,
     /// The answer is yes.
@@ -38,6 +42,7 @@ impl Tone {
     fn style(self) -> Style {
         match self {
             Self::Name => AnsiColor::Cyan.on_default(),
+            Self::Plain => Style::new(),
             Self::Dim => Style::new().dimmed(),
             Self::Good => AnsiColor::Green.on_default().bold(),
             Self::Warning => AnsiColor::Yellow.on_default().bold(),
@@ -106,6 +111,29 @@ impl Output {
         self.bytes(b"\n")
     }
 
+    /// Writes rows as a table with a head; the columns named in `numbers` stand to the right.
+    pub(crate) fn table<const N: usize>(
+        &mut self,
+        head: [&str; N],
+        numbers: &[usize],
+        rows: impl Iterator<Item = [String; N]>,
+    ) -> Result<(), Failure> {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_header(head).add_rows(rows);
+        for (place, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, 2));
+            if numbers.contains(&place) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        for (n, line) in table.lines().enumerate() {
+            let tone = if n == 0 { Tone::Dim } else { Tone::Plain };
+            let line = self.tint(tone, line.trim_end().to_owned());
+            self.line(line)?;
+        }
+        Ok(())
+    }
+
     /// Hands everything written so far to the reader.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(Failure::output)
@@ -140,7 +168,8 @@ impl Output {
             let message = Chain(error).to_string();
             self.json_error(error.code().as_str(), kind_name(error.kind()), &message, error.place().line);
         } else {
-            let (code, message) = (error.code(), Chain(error));
+            let (code, message) = (error.code(), Chain(error).to_string());
+            let message = plain(&message);
             let word = Tinted { style: self.err_colour.then(|| Tone::Bad.style()), words: "error" };
             self.say(format_args!("{word}[{code}]: {message}\n"));
         }
@@ -201,6 +230,16 @@ impl Output {
         let mut answer = String::new();
         stdin.read_line(&mut answer).map_err(|error| Error::io("no answer", error))?;
         Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+    }
+}
+
+/// Reports bad lines: each one that was kept, then how many more there are.
+pub(crate) fn report_faults(faults: &Faults, output: &mut Output) {
+    for error in faults.kept() {
+        output.error(error);
+    }
+    if faults.beyond() > 0 {
+        output.warn(format_args!("{} more lines cannot go in", faults.beyond()));
     }
 }
 

@@ -2,6 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::store::Progress;
+
 /// What a bar counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
@@ -43,15 +45,15 @@ impl Bar {
     pub(crate) fn advance(&self, units: u64) {
         self.0.inc(units);
     }
+}
 
-    /// Sets the total once it is known.
-    pub(crate) fn total(&self, units: u64) {
+impl Progress for Bar {
+    fn total(&self, units: u64) {
         self.0.set_length(units);
     }
 
-    /// Runs `work`, whose lines to standard error do not tear the bar.
-    pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.0.suspend(work)
+    fn advance(&self, units: u64) {
+        self.0.inc(units);
     }
 }
 

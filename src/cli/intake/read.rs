@@ -7,19 +7,37 @@ use super::faults::Faults;
 use super::hosts::Hosts;
 use super::record;
 use crate::cli::sort::{Sorted, Sorter};
-use crate::codec::{Lines, read_event};
-use crate::contract::{Result, TypeRegistry, UnknownTypes};
+use crate::codec::{Lines, parse_event, read_event};
+use crate::contract::{Event, Result, TypeRegistry, UnknownTypes};
 
 /// Memory of the sort.
 const SORT_BYTES: usize = 64 << 20;
 
 /// What a line must be.
 #[derive(Debug)]
-pub(crate) struct Rules {
-    /// The types that are known.
-    pub(crate) registry: TypeRegistry,
-    /// What happens to the others.
-    pub(crate) unknown: UnknownTypes,
+pub(crate) enum Rules {
+    /// An event that may be appended.
+    Append {
+        /// The types that are known.
+        registry: TypeRegistry,
+        /// What happens to the others.
+        unknown: UnknownTypes,
+    },
+    /// An event whose type and payload are not looked at.
+    Envelope,
+}
+
+impl Rules {
+    /// Reads a line's event.
+    ///
+    /// # Errors
+    /// What the line breaks first.
+    pub(crate) fn read(&self, text: &[u8]) -> Result<Event> {
+        match self {
+            Self::Append { registry, unknown } => read_event(text, registry, *unknown),
+            Self::Envelope => parse_event(text),
+        }
+    }
 }
 
 /// The good lines of a file: their events by `(host, seq, line)`.
@@ -43,7 +61,7 @@ pub(crate) fn read(input: impl BufRead, rules: &Rules, dir: &Path, faults: &mut 
     while let Some(line) = lines.next_line()? {
         count += 1;
         let number = line.number;
-        let event = line.text.and_then(|text| read_event(text, &rules.registry, rules.unknown));
+        let event = line.text.and_then(|text| rules.read(text));
         match event.and_then(|event| Ok((hosts.number(&event.host)?, event))) {
             Ok((host, event)) => {
                 if sorter.is_full() {

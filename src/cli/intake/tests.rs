@@ -22,7 +22,7 @@ impl Taken {
     }
 
     fn arrange_against(&mut self, text: &str, held: impl Fn(&Event) -> Held) -> Arranged {
-        let rules = Rules { registry: TypeRegistry::v1(), unknown: UnknownTypes::Refuse };
+        let rules = Rules::Append { registry: TypeRegistry::v1(), unknown: UnknownTypes::Refuse };
         let intake = read(text.as_bytes(), &rules, self.dir.path(), &mut self.faults).unwrap();
         resolve(intake, self.dir.path(), &mut self.faults, |event| Ok(held(event))).unwrap()
     }

@@ -41,7 +41,10 @@ fn wrong_line(error: &clap::Error) -> exit::Exit {
     let asked = !error.use_stderr();
     let json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
     if json && !asked {
-        Output::new(true, false).usage(error.to_string().trim_end());
+        let text = error.to_string();
+        // Behind the first empty line stand the usage and where to find help: words for people.
+        let message = text.split("\n\n").next().unwrap_or_default();
+        Output::new(true, false).usage(message.strip_prefix("error: ").unwrap_or(message));
     } else {
         // Nobody is left to be told when this fails.
         let _ = error.print();

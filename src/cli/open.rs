@@ -5,7 +5,7 @@ use std::path::Path;
 use super::args::{Shared, Writing};
 use super::exit::Failure;
 use super::output::Output;
-use crate::contract::{Error, ErrorKind, UnknownTypes};
+use crate::contract::{Code, Error, ErrorKind, UnknownTypes};
 use crate::store::{Options, Store};
 
 /// Most findings of damage that a verb names before it points to `verify`.
@@ -30,7 +30,13 @@ pub(crate) fn write(
     let options = options.lock_wait(writing.wait);
     let store = Store::open(&dir, options).map_err(|error| absent(error, &dir))?;
     pass_on(&store, output);
-    Ok(store)
+    match &store.opening().read_only {
+        // Better now than after an import read all of its file.
+        Some(reason) => {
+            Err(Error::new(ErrorKind::ReadOnly, Code::Store, reason.as_str()).at_path(dir).into())
+        }
+        None => Ok(store),
+    }
 }
 
 /// Turns the absence of a store into a wrong command line: the answer to what was asked is not "no",

@@ -4,7 +4,7 @@ use crate::cli::args::Shared;
 use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::open;
 use crate::cli::output::{Output, plain};
-use crate::store::Stats;
+use crate::store::{SegmentForm, Stats};
 
 /// Show what the store holds: events by host and type, segments, bytes on disk.
 #[derive(Debug, clap::Args)]
@@ -29,36 +29,29 @@ fn people(stats: &Stats, output: &mut Output) -> Result<(), Failure> {
         stats.segments.len(),
         stats.bytes_on_disk
     ))?;
-    if stats.missing_causes > 0 {
-        output.line(format_args!("{} causes are named and not held", stats.missing_causes))?;
+    if stats.lost > 0 {
+        output.line(format_args!("{} events were lost to damage and repaired around", stats.lost))?;
     }
     if let Some(reason) = &stats.read_only {
         output.line(format_args!("only reads: {reason}"))?;
     }
     output.line("")?;
+    let or_none = |seq: Option<u64>| seq.map(|seq| seq.to_string()).unwrap_or_default();
     let hosts = stats.hosts.iter().map(|host| {
-        let notes = [(host.chained, "chained"), (host.closed, "closed")];
-        let notes: Vec<&str> = notes.into_iter().filter_map(|(is, note)| is.then_some(note)).collect();
-        [
-            plain(&host.host).into_owned(),
-            host.events.to_string(),
-            host.first_seq.to_string(),
-            host.last_seq.to_string(),
-            notes.join(" "),
-        ]
+        let name = plain(&host.host).into_owned();
+        [name, host.events.to_string(), or_none(host.first_seq), or_none(host.last_seq)]
     });
-    output.table(["host", "events", "first seq", "last seq", ""], &[1, 2, 3], hosts)?;
+    output.table(["host", "events", "first seq", "last seq"], &[1, 2, 3], hosts)?;
     output.line("")?;
-    let types = stats.types.iter().map(|(kind, events)| [plain(kind).into_owned(), events.to_string()]);
+    let types = stats.types.iter().map(|of| [plain(&of.kind).into_owned(), of.events.to_string()]);
     output.table(["type", "events"], &[1], types)?;
     output.line("")?;
-    let segments = stats.segments.iter().map(|segment| {
-        [
-            segment.number.to_string(),
-            segment.form.to_string(),
-            segment.events.to_string(),
-            segment.bytes.to_string(),
-        ]
+    let segments = stats.segments.iter().map(|of| {
+        let form = match of.form {
+            SegmentForm::Sealed => "sealed",
+            SegmentForm::Active => "active",
+        };
+        [of.segment.to_string(), form.to_owned(), of.events.to_string(), of.bytes.to_string()]
     });
     output.table(["segment", "form", "events", "bytes"], &[0, 2, 3], segments)
 }

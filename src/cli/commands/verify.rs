@@ -21,9 +21,9 @@ pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
     let report = store::verify(&dir, &Options::new(), &bar).map_err(|error| open::absent(error, &dir))?;
     drop(bar);
     let exit = match report.outcome() {
-        store::Outcome::Fine => Exit::Fine,
-        store::Outcome::Torn => Exit::Torn,
-        store::Outcome::Damaged => Exit::Damage,
+        store::VerifyOutcome::Fine => Exit::Fine,
+        store::VerifyOutcome::Torn => Exit::Torn,
+        store::VerifyOutcome::Damaged => Exit::Damage,
     };
     if output.is_json() {
         output.json(&report)?;

@@ -21,10 +21,10 @@ pub(crate) use report::Report;
 pub(crate) use sorted::{How, sorted};
 
 const EXAMPLES: &str = "\
-Lines that cannot go in are named with their number and the reason. Then nothing of the file is stored,
-unless --lenient says otherwise. An event that is held already, or stands in the file twice, is a
-duplicate and no error. An id, or a host and seq, that comes with another content is an error of the
-later line.
+Lines that cannot go in are named with their number and the reason. Then nothing of the file is stored, \
+unless --lenient says otherwise. An event that is held already, or stands in the file twice, is a \
+duplicate and no error. An id, or a host and seq, that comes again with other content is an error of \
+the later line.
 
 Examples:
   causelog import run.jsonl

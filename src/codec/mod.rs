@@ -18,7 +18,9 @@ pub use archive::{
     ArchivedEventRecord, CauseRecord, EventRecord, IdRecord, RecordBuffer, UNRESOLVED, check_event,
 };
 pub use checkpoint::{ActiveEntry, Checkpoint};
-pub use control::{Control, ControlState, EvictedRange, HostState, check_control, encode_control};
+pub use control::{
+    Control, ControlState, EvictedRange, HostState, RepairedSegment, check_control, encode_control,
+};
 pub use filter::FilterShape;
 pub use fingerprint::Fingerprint;
 pub use footer::{

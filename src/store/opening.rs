@@ -208,6 +208,13 @@ pub(super) fn lock_for_repair(options: &Options, path: &Path) -> Result<Locks> {
     Ok(Locks { _writer: writer, _reader: reader })
 }
 
+/// Keeps writers out while a repair is planned, without creating anything.
+pub(super) fn lock_for_plan(options: &Options, path: &Path) -> Result<Locks> {
+    let writer = wait_for_lock(options, &path.join(WRITER_LOCK), LockMode::Exclusive, false)?;
+    let reader = wait_for_lock(options, &path.join(READER_LOCK), LockMode::Shared, false)?;
+    Ok(Locks { _writer: writer, _reader: reader })
+}
+
 /// Waits for a lock; `None` when there is no lock file and it must not be created.
 fn wait_for_lock(
     options: &Options,

@@ -9,5 +9,6 @@
 mod support;
 
 mod basics;
+mod repair;
 mod replay_model;
 mod sample;

@@ -27,9 +27,9 @@ pub use replay::{
 };
 pub use store::{
     Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, HostStats, IdFactory,
-    MissingCause, NewEvent, OpenReport, Options, Progress, Random, ReindexReport, SegmentForm, SegmentStats,
-    Snapshot, Stats, Store, StoredEvent, SystemClock, SystemRandom, Torn, TypeStats, UuidV7, VerifyOutcome,
-    VerifyReport, reindex, verify,
+    LostRange, MissingCause, NewEvent, OpenReport, Options, Progress, Random, ReindexReport, RepairMode,
+    RepairReport, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent, SystemClock, SystemRandom,
+    Torn, TypeStats, UuidV7, VerifyOutcome, VerifyReport, reindex, repair, verify,
 };
 
 /// The seam between the engine and its files: a store runs on any [`Vfs`](vfs::Vfs).

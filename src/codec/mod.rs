@@ -16,7 +16,9 @@ mod varint;
 
 pub use archive::{ArchivedEventRecord, CauseRecord, EventRecord, RecordBuffer, UNRESOLVED, check_event};
 pub use checkpoint::{ActiveEntry, Checkpoint};
-pub use control::{Control, ControlState, EvictedRange, HostState, check_control, encode_control};
+pub use control::{
+    Control, ControlState, EvictedRange, HostState, RepairedSegment, check_control, encode_control,
+};
 pub use fingerprint::Fingerprint;
 pub use footer::{
     BLOCK_ENTRY_BYTES, BlockEntry, FooterError, HOST_ENTRY_BYTES, HostEntry, Section, SectionPlace,

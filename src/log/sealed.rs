@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use crate::codec::{
     ControlState, Form, FrameSeed, HostEntry, Section, SegmentHeader, TRAILER_BYTES, TableError, Trailer,
 };
-use crate::contract::{Error, Result};
+use crate::contract::{Error, ErrorKind, Result};
 use crate::io::{OpenMode, ProofBudget, Validated, Vfs, VfsFile};
 
 use super::blocks::Blocks;
@@ -116,6 +116,12 @@ impl SealedSegment {
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.trailer.segment
+    }
+
+    /// Returns the identity of the store that the segment belongs to.
+    #[must_use]
+    pub const fn store(&self) -> &[u8; 16] {
+        &self.trailer.store
     }
 
     /// Returns the count of events.
@@ -287,6 +293,37 @@ fn read_trailer(file: &dyn VfsFile, path: &Path, bytes: u64) -> Result<Trailer> 
     let trailer = read_exactly(file, path, start, TRAILER_BYTES)?;
     let trailer = trailer.first_chunk().ok_or_else(|| Error::corrupt("the trailer is cut short"))?;
     Trailer::from_bytes(trailer, bytes).map_err(footer_error)
+}
+
+/// Reads the trailer of a file; `None` when it is damaged.
+///
+/// # Errors
+/// `Io`.
+pub(super) fn sealed_trailer(vfs: &dyn Vfs, path: &Path) -> Result<Option<Trailer>> {
+    let file = vfs.open(path, OpenMode::Read).map_err(|e| io_error("open", path, e))?;
+    let bytes = file.size().map_err(|e| io_error("measure", path, e))?;
+    whole(read_trailer(&*file, path, bytes))
+}
+
+/// Reads the state behind a file's last record, whatever else of the file is damaged; `None` when it is itself.
+///
+/// # Errors
+/// `Io`.
+pub(super) fn sealed_state(vfs: &dyn Vfs, path: &Path) -> Result<Option<ControlState>> {
+    let Some(trailer) = sealed_trailer(vfs, path)? else { return Ok(None) };
+    let file = vfs.open(path, OpenMode::Read).map_err(|e| io_error("open", path, e))?;
+    let place = trailer.section(Section::State);
+    let bytes = read_exactly(&*file, path, place.offset, to_usize(place.bytes));
+    whole(bytes.and_then(|bytes| check_section(&trailer, Section::State, &bytes).and_then(state_of)))
+}
+
+/// Turns damage into nothing.
+fn whole<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn read_header(file: &dyn VfsFile, path: &Path, trailer: &Trailer) -> Result<SegmentHeader> {

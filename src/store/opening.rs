@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::core::{Core, Wake, keep_up};
+use super::core::{Core, keep_up};
 use super::options::{Durability, Options};
 use super::reader::Reader;
 use super::report::OpenReport;
@@ -205,6 +205,13 @@ pub(super) fn lock_for_writing(options: &Options, path: &Path) -> Result<Locks> 
 pub(super) fn lock_for_repair(options: &Options, path: &Path) -> Result<Locks> {
     let writer = wait_for_lock(options, &path.join(WRITER_LOCK), LockMode::Exclusive, true)?;
     let reader = wait_for_lock(options, &path.join(READER_LOCK), LockMode::Exclusive, true)?;
+    Ok(Locks { _writer: writer, _reader: reader })
+}
+
+/// Keeps writers out while a repair is planned, without creating anything.
+pub(super) fn lock_for_plan(options: &Options, path: &Path) -> Result<Locks> {
+    let writer = wait_for_lock(options, &path.join(WRITER_LOCK), LockMode::Exclusive, false)?;
+    let reader = wait_for_lock(options, &path.join(READER_LOCK), LockMode::Shared, false)?;
     Ok(Locks { _writer: writer, _reader: reader })
 }
 

@@ -11,5 +11,6 @@ mod support;
 mod basics;
 mod nth_call;
 mod recovery;
+mod repair;
 mod replay_model;
 mod sample;

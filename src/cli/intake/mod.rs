@@ -21,8 +21,8 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use causal::{Causal, Due};
+pub(crate) use causal::Causal;
 pub(crate) use faults::Faults;
 pub(crate) use ordered::Ordered;
-pub(crate) use read::{Intake, Rules, read};
-pub(crate) use resolve::{Arranged, Held, resolve};
+pub(crate) use read::{Rules, read};
+pub(crate) use resolve::{Held, resolve};

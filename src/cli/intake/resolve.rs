@@ -12,7 +12,7 @@ use super::ids::{Join, Link};
 use super::read::Intake;
 use super::{cycles, record};
 use crate::cli::sort::Sorted;
-use crate::contract::{Code, Error, ErrorKind, Event, EventFields, HostId, Result, same};
+use crate::contract::{Code, Error, ErrorKind, Event, HostId, Result, same};
 
 /// What the store says of an event.
 #[derive(Debug)]

@@ -1,3 +1,4 @@
+use super::resolve::Arranged;
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;

@@ -9,4 +9,4 @@ mod spill;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use sorter::{Key, Record, Records, Sorted, Sorter};
+pub(crate) use sorter::{Record, Records, Sorted, Sorter};

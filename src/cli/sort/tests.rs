@@ -1,3 +1,4 @@
+use super::sorter::Key;
 use proptest::prelude::*;
 
 use super::*;

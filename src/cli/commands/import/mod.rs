@@ -17,7 +17,6 @@ use crate::cli::output::Output;
 use crate::contract::TypeRegistry;
 use crate::store::{Durability, Options};
 
-pub(crate) use report::Report;
 pub(crate) use sorted::{How, sorted};
 
 const EXAMPLES: &str = "\

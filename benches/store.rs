@@ -4,6 +4,14 @@
 //! has 1,000,000). Files lie in the system's temporary directory, or where `CAUSELOG_BENCH_DIR` says: put it on the disk that
 //! is to be measured.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "a benchmark stops at the first thing that goes wrong"
+)]
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +34,7 @@ fn dir() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("causelog-bench").tempdir_in(base).expect("a directory")
 }
 
-/// A deterministic 128-bit id (SplitMix64 twice).
+/// A deterministic 128-bit id (`SplitMix64` twice).
 fn id(n: u64) -> EventId {
     let mix = |mut z: u64| {
         z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -47,7 +55,7 @@ fn event(n: u64) -> Event {
         r#"{{"turnId":"t_{n}","capability":"page.actions","actor":{{"kind":"model","id":"mid-2"}},"scope":{{"kind":"tab","id":"tab_0"}},"effects":"idempotent","idempotencyKey":"k_{n:08x}","egress":"none","args":{{"action":"read","n":{n}}}}}"#
     );
     let own = n.checked_sub(HOSTS);
-    let other = (n % 5 == 0).then(|| n.checked_sub(3)).flatten();
+    let other = n.is_multiple_of(5).then(|| n.checked_sub(3)).flatten();
     let host = HostId::new(&format!("host-{}", n % HOSTS)).unwrap();
     Event::new(
         id(n),
@@ -108,7 +116,11 @@ fn append(c: &mut Criterion) {
             std::thread::scope(|scope| {
                 for events in &work {
                     let store = &store;
-                    scope.spawn(move || events.iter().for_each(|event| drop(store.append(event).unwrap())));
+                    scope.spawn(move || {
+                        for event in events {
+                            store.append(event).unwrap();
+                        }
+                    });
                 }
             });
             start.elapsed()

@@ -31,7 +31,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(cannot(io::ErrorKind::IsADirectory.into()));
         }
-        let bytes = metadata.is_file().then(|| metadata.len());
+        let bytes = metadata.is_file().then_some(metadata.len());
         Ok(Self { reader: Box::new(file), bytes })
     }
 

@@ -149,7 +149,7 @@ impl MarkWriter {
         let next = *generation + 1;
         let bytes = Mark { generation: next, segment, end, events }.to_bytes(&self.store);
         let [even, odd] = SLOT_OFFSETS;
-        self.file.write_at(&bytes, if next % 2 == 0 { even } else { odd })?;
+        self.file.write_at(&bytes, if next.is_multiple_of(2) { even } else { odd })?;
         *generation = next;
         Ok(())
     }

@@ -358,7 +358,7 @@ impl<'a> Opening<'a> {
         let found = self.scan(&head, limit)?;
         if let Some(error) = found.stop {
             let finding = Finding::of(error.at(&head.path, number, found.end))?;
-            self.damage.push(self.with_events_behind(&head, found.end, finding)?);
+            self.damage.push(Self::with_events_behind(&head, found.end, finding)?);
         }
         Ok(One::active(head, found.index, found.end, found.state))
     }
@@ -405,7 +405,7 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    fn with_events_behind(&self, head: &Head, offset: u64, finding: Finding) -> Result<Finding> {
+    fn with_events_behind(head: &Head, offset: u64, finding: Finding) -> Result<Finding> {
         let place = |e: LogError| e.at(&head.path, head.header.segment, offset);
         Ok(match judge(&*head.file, seed_of(&head.header), offset, 0).map_err(place)? {
             Tail::Torn { events, .. } | Tail::Damaged { events, .. } => finding.with_events_behind(events),

@@ -70,7 +70,7 @@ struct Inner {
 
 enum Mode {
     Writer(Upkeep),
-    Reader(Reader),
+    Reader(Box<Reader>),
 }
 
 /// The writing half and its thread.

@@ -132,7 +132,7 @@ fn hosts_of(view: &View) -> Vec<HostStats> {
             host: names.host(*number)?.to_owned(),
             events: ranges().map(|(_, events)| events).sum(),
             first_seq: view.parts().find_map(|part| part.host_first(*number)),
-            last_seq: ranges().last().map(|(last, _)| last),
+            last_seq: ranges().next_back().map(|(last, _)| last),
         })
     };
     names.hosts_in_order().iter().filter_map(of_host).collect()

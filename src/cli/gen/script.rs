@@ -170,7 +170,7 @@ impl Script {
                 ]);
             }
             Step::Offered => {
-                text(&[Text(r#"{"capability":""#), Text(capability), Text(r#"","reason":"tab matches""#)])
+                text(&[Text(r#"{"capability":""#), Text(capability), Text(r#"","reason":"tab matches""#)]);
             }
             Step::Granted => text(&[
                 Text(r#"{"capability":""#),

@@ -88,7 +88,8 @@ impl Join {
         let mut links = self.links;
         let mut ids = self.ids.finish(|first| first)?.records();
         // The current id, and line and rank of the first event that has it.
-        let mut current: Option<([u64; 2], Option<(u64, u64)>)> = None;
+        type Current = ([u64; 2], Option<(u64, u64)>);
+        let mut current: Option<Current> = None;
         while let Some(record) = ids.header()? {
             let [high, low, word] = record.key;
             let rank = ids.value()?.first_chunk().copied().map_or(0, u64::from_le_bytes);
@@ -99,7 +100,7 @@ impl Join {
             current = Some(([high, low], held));
             match held {
                 Some((_, cause)) if word & NAMED != 0 => {
-                    push_link(&mut links, word & !NAMED, Link::Cause(cause))?
+                    push_link(&mut links, word & !NAMED, Link::Cause(cause))?;
                 }
                 // Nobody in the file has the id: the store holds it, or nobody does.
                 None if word & NAMED != 0 => {}

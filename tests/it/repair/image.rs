@@ -79,7 +79,7 @@ impl Image {
         image.fill(&store, 700);
         store.close().unwrap();
         let options = image.options().vfs(Arc::new(NoSealing(image.vfs.clone()))).background(true);
-        let store = Store::open("/s", options.idle_after(Duration::from_secs(3600))).unwrap();
+        let store = Store::open("/s", options.idle_after(Duration::from_hours(1))).unwrap();
         image.fill(&store, 700);
         drop(store);
         assert_eq!(image.files(), numbered(2, 4));

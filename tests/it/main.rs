@@ -9,7 +9,10 @@
 mod support;
 
 mod basics;
+mod beside;
+mod cases;
 mod nth_call;
 mod recovery;
 mod replay_model;
 mod sample;
+mod syncs;

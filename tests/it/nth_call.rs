@@ -7,7 +7,7 @@ use causelog::{
     Appended, BatchMode, Durability, Error, ErrorKind, Event, EventId, Options, Store, VerifyOutcome, verify,
 };
 
-use crate::support::{event, held, holds_exactly, named, small};
+use crate::support::{bulky, event, held, holds_exactly, named, small};
 
 /// The faults that the `n`-th call can meet.
 fn faults(n: u64) -> Vec<(String, Fault)> {
@@ -96,7 +96,9 @@ fn every_call(
             faulty.disarm();
             let durable = options().vfs(Arc::new(inner.clone()));
             let mut images = vec![inner.fork()];
-            images.extend((0..2).map(|seed| faulty.crash(n * 2 + seed).unwrap()));
+            let cuts = (0..2).map(|seed| faulty.crash(n * 2 + seed).unwrap());
+            // Before the first call that succeeds, what was there is not known to be.
+            images.extend(cuts.map(|cut| if cut.paths().is_empty() { base.fork() } else { cut }));
             // On the same handle: either it takes writes again, or all are refused with the same kind.
             if let Some(store) = store {
                 let again = event("again", 1, &[]);
@@ -191,16 +193,16 @@ fn events(host: &str, count: u64) -> Vec<Event> {
     (0..count).map(|seq| event(host, seq, &[])).collect()
 }
 
-/// A store of so many events that a few more fill its first segment.
+/// A store whose first segment has room for few small events.
 fn nearly_full() -> (MemoryVfs, Vec<Event>) {
     let vfs = MemoryVfs::new();
     let store = Store::create("/s", small().durability(Durability::Os).vfs(Arc::new(vfs.clone()))).unwrap();
-    let mut known = events("known", 1000);
-    let full = known.iter().position(|event| {
+    let mut known: Vec<Event> = (0..20).map(|seq| bulky("known", seq)).collect();
+    known.extend(events("few", 13));
+    for event in &known {
         store.append(event).unwrap();
-        store.stats().unwrap().segments[0].bytes > (64 << 10) - 400
-    });
-    known.truncate(full.unwrap() + 1);
+    }
+    assert_eq!(store.stats().unwrap().segments.len(), 1);
     store.checkpoint().unwrap();
     (vfs.fork(), known)
 }
@@ -380,11 +382,11 @@ fn c039_appends_go_on_once_space_is_freed() {
             let faulty = FaultyVfs::new(Arc::new(inner.clone()));
             let options = small().segment_bytes_max(segment_bytes).background(background);
             let store = Store::create("/s", options.clone().vfs(Arc::new(faulty.clone()))).unwrap();
-            let mut kept = events("before", 300);
-            assert_eq!(store.append_batch(&kept, BatchMode::Each).unwrap().stored(), 300);
+            let mut kept: Vec<Event> = (0..15).map(|seq| bulky("before", seq)).collect();
+            assert_eq!(store.append_batch(&kept, BatchMode::Each).unwrap().stored(), 15);
             faulty.limit_space(Some(free));
             let mut failed = Vec::new();
-            for event in events("full", 400) {
+            for event in (0..500).map(|seq| bulky("full", seq)) {
                 match store.append(&event) {
                     Ok(_) => kept.push(event),
                     Err(error) => {

@@ -89,7 +89,11 @@ fn c007_after_a_panic_in_an_append_nothing_is_confirmed() {
         }
         // Before the event is taken in, nothing can be half changed.
         let later = store.append(&event("c", 0, &[]));
-        let before = hashes(&vfs);
+        let log = || {
+            let files = hashes(&vfs).into_iter();
+            files.filter(|(path, _)| !path.ends_with("index.redb")).collect::<Vec<_>>()
+        };
+        let before = log();
         let harmless = later.is_ok();
         if !harmless {
             poisoned += 1;
@@ -100,7 +104,7 @@ fn c007_after_a_panic_in_an_append_nothing_is_confirmed() {
         }
         drop(store);
         if !harmless {
-            assert_eq!(hashes(&vfs), before, "no mark of a clean end");
+            assert_eq!(log(), before, "no mark of a clean end");
             let store = store_on(&vfs);
             assert!(store.opening().frames_read > 0, "recovered as after a crash");
             holds_exactly(&store, &events);
@@ -303,11 +307,14 @@ fn c027_reading_never_writes() {
     // Opening for writing and closing adds nothing to the log each time.
     let store = store_on(&vfs);
     drop(store);
-    let size = vfs.total_bytes();
+    let log = |vfs: &MemoryVfs| {
+        hashes(vfs).into_iter().filter(|(path, _)| path.starts_with("/s/log")).collect::<Vec<_>>()
+    };
+    let before = log(&vfs);
     for _ in 0..10 {
         store_on(&vfs).close().unwrap();
     }
-    assert_eq!(vfs.total_bytes(), size);
+    assert_eq!(log(&vfs), before);
     let store = store_on(&vfs);
     let own = store
         .appender(HostId::new("a").unwrap())

@@ -11,6 +11,7 @@ mod support;
 mod basics;
 mod beside;
 mod cases;
+mod model;
 mod nth_call;
 mod recovery;
 mod replay_model;

@@ -223,7 +223,8 @@ impl ActiveSegment {
         self.index.write().truncate(events as usize);
     }
 
-    /// Reads events by ordinal, close ones with one call. Cost: one read for each 64 KiB or gap.
+    /// Reads events by ordinal, close ones with one call. Cost: one read for each 64 KiB or gap; events that are not
+    /// written yet one by one.
     ///
     /// # Errors
     /// System calls; a frame that does not check.
@@ -233,11 +234,12 @@ impl ActiveSegment {
             ordinals.iter().filter_map(|ordinal| index.entry(*ordinal).copied()).collect()
         };
         let mut out = Vec::with_capacity(entries.len());
+        let written = self.written_end();
         let mut rest = &entries[..];
         while let Some(first) = rest.first() {
             let near = |entry: &&ActiveEntry| {
-                entry.offset >= first.offset
-                    && entry.offset + u64::from(entry.bytes) <= first.offset + READ_BYTES_MAX
+                let end = entry.offset + u64::from(entry.bytes);
+                entry.offset >= first.offset && end <= first.offset + READ_BYTES_MAX && end <= written
             };
             let window = rest.iter().take_while(near).count();
             let (group, after) = rest.split_at_checked(window.max(1)).unwrap_or((rest, &[]));

@@ -74,7 +74,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts on a recovered log whose active segment is durable up to its end.
+    /// Starts on a recovered log whose active segment is durable up to its end. `confirmed`: a clean end said so already,
+    /// and while nothing is appended it need not be said again.
     pub fn new(
         vfs: Arc<dyn Vfs>,
         dir: PathBuf,
@@ -82,6 +83,7 @@ impl Writer {
         segments: Segments,
         staging: Staging,
         mark: MarkWriter,
+        confirmed: bool,
     ) -> Self {
         let end = staging.segment.written_end();
         Self {
@@ -96,7 +98,7 @@ impl Writer {
             mark,
             durable_end: AtomicU64::new(end),
             zeros_end: AtomicU64::new(end),
-            watermark_end: AtomicU64::new(0),
+            watermark_end: AtomicU64::new(if confirmed { end } else { 0 }),
         }
     }
 

@@ -137,7 +137,7 @@ fn start_writer(
     report: &mut OpenReport,
 ) -> Result<super::Upkeep> {
     let log_dir = path.join(LOG_DIR);
-    let Recovered { store, segments, state, .. } = recovered;
+    let Recovered { store, segments, state, frames_read, .. } = recovered;
     let Some(active) = segments.active.clone() else {
         return Err(Error::corrupt("the log has no active segment").at_path(log_dir));
     };
@@ -163,7 +163,9 @@ fn start_writer(
     let names = Arc::new(Names::of(&state));
     let staging = Staging::new(state, names, active);
     let vfs = Arc::clone(&options.vfs);
-    let writer = Writer::new(vfs, log_dir.clone(), writer_options, segments, staging, mark);
+    // Nothing behind the checkpoint: it was closed, or nothing was appended since.
+    let confirmed = frames_read == 0;
+    let writer = Writer::new(vfs, log_dir.clone(), writer_options, segments, staging, mark, confirmed);
     let (wake, woken) = crossbeam::channel::bounded(1);
     let core = Arc::new(Core::new(writer, options.clone(), log_dir, budget, store, index, wake));
     core.seal_all()?;

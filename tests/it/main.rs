@@ -12,8 +12,12 @@
 mod support;
 
 mod basics;
+mod beside;
+mod cases;
+mod model;
 mod nth_call;
 mod recovery;
 mod repair;
 mod replay_model;
 mod sample;
+mod syncs;

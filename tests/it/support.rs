@@ -143,3 +143,9 @@ impl Random {
 pub(crate) fn env_number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
+
+/// Makes a valid event of about 3 KB, so that few fill a segment.
+pub(crate) fn bulky(host: &str, seq: u64) -> Event {
+    let payload = format!(r#"{{"turnId":"t{seq}","note":"{}"}}"#, "y".repeat(3000));
+    Event { payload: JsonText::parse(&payload).unwrap(), ..event(host, seq, &[]) }
+}

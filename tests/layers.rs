@@ -1,4 +1,4 @@
-//! The shape of the source tree, checked on its text: layers, `unsafe`, files, sizes.
+//! The shape of the source tree, checked on its text: layers, `unsafe`, files, sizes, and the map of it.
 //!
 //! `docs/architecture.md` says why. `cli -> replay -> store -> {log, blob, index} -> {codec, order, io} -> contract`:
 //! a layer uses what stands to its right, never what stands beside it or to its left.
@@ -174,6 +174,36 @@ fn no_file_is_too_long() {
     let long = |source: &&Source| source.text.lines().count() > LINES_MAX;
     let files: Vec<String> = sources().iter().filter(long).map(|source| source.name.clone()).collect();
     assert!(files.is_empty(), "{files:?} have more than {LINES_MAX} lines");
+}
+
+/// The files that the code map names: headings give the directory, rows the file.
+fn mapped() -> Vec<String> {
+    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
+    let (mut dir, mut files) = (None, Vec::new());
+    for line in fs::read_to_string(map).unwrap().lines() {
+        if line.starts_with('#') {
+            dir = line.strip_prefix("### `src/").and_then(|rest| rest.strip_suffix('`')).map(str::to_owned);
+        } else if let (Some(dir), Some(row)) = (&dir, line.strip_prefix("| `")) {
+            let file = row.split('`').next().unwrap();
+            files.extend(file.ends_with(".rs").then(|| format!("{dir}/{file}")));
+        }
+    }
+    files
+}
+
+#[test]
+fn the_code_map_leads_to_files() {
+    let sources = sources();
+    let files = mapped();
+    assert!(files.len() > 100, "only {} files in docs/architecture.md", files.len());
+    // A layer that a build's tree leaves out is no dead path.
+    let is_dead = |file: &&String| {
+        let layer = file.split('/').next().unwrap();
+        sources.iter().any(|source| source.layer() == layer)
+            && sources.iter().all(|source| source.name != **file)
+    };
+    let dead: Vec<&String> = files.iter().filter(is_dead).collect();
+    assert!(dead.is_empty(), "docs/architecture.md names files that do not exist: {dead:?}");
 }
 
 #[test]

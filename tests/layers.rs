@@ -206,6 +206,24 @@ fn the_code_map_leads_to_files() {
     assert!(dead.is_empty(), "docs/architecture.md names files that do not exist: {dead:?}");
 }
 
+/// The lines of the first block that a fence opens, without those that are hidden or empty.
+fn example<'t>(lines: impl Iterator<Item = &'t str>, fence: &str) -> Vec<&'t str> {
+    let fenced = lines.skip_while(|line| *line != fence).skip(1).take_while(|line| *line != "```");
+    fenced.filter(|line| !line.is_empty() && !line.starts_with("# ")).collect()
+}
+
+#[test]
+fn the_readme_shows_what_the_docs_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let docs = fs::read_to_string(root.join("src/lib.rs")).unwrap();
+    let docs = docs.lines().filter_map(|line| line.strip_prefix("//!"));
+    let docs = example(docs.map(|line| line.strip_prefix(' ').unwrap_or(line)), "```");
+    let shown = example(readme.lines(), "```rust");
+    assert!(shown.len() > 10, "the README shows {} lines", shown.len());
+    assert_eq!(shown, docs);
+}
+
 #[test]
 fn names_are_found_in_every_form() {
     let code = "use crate::io::Vfs;\nuse crate::{codec::Frame, log::{self, View}, order,\n    contract};\n\

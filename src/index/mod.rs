@@ -150,6 +150,12 @@ impl Index {
             .map_err(|fault| fault.into_error("cannot write the index", &self.path))
     }
 
+    /// Returns the file's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the last checkpoint, if there is one.
     ///
     /// # Errors

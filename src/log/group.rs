@@ -42,6 +42,23 @@ struct State {
     poisoned: Option<Failure>,
 }
 
+impl State {
+    fn failure_of(&self, ticket: u64) -> Option<&Failure> {
+        let failed = self.failed.iter().find(|(first, last, _)| (*first..=*last).contains(&ticket));
+        failed.map(|(_, _, failure)| failure)
+    }
+
+    /// Poisons where a panic is under way: it stands for a bug, and what is in memory may not be what is in the file.
+    fn poison_in_panic(&mut self) {
+        if std::thread::panicking() {
+            self.poisoned.get_or_insert(Failure {
+                kind: ErrorKind::Poisoned,
+                message: "a thread panicked while it appended; open the store again".to_owned(),
+            });
+        }
+    }
+}
+
 /// Who waits for what, and who writes.
 #[derive(Debug, Default)]
 pub struct Group {
@@ -52,6 +69,19 @@ pub struct Group {
 /// The right to write; given back when it is dropped.
 #[derive(Debug)]
 pub struct Leader<'a>(&'a Group);
+
+/// Poisons when it is dropped by a panic.
+#[derive(Debug)]
+pub struct Alarm<'a>(&'a Group);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.state.lock().poison_in_panic();
+            self.0.changed.notify_all();
+        }
+    }
+}
 
 impl Group {
     /// Waits until this caller is the leader. For rolling, closing and syncing on a timer.
@@ -80,8 +110,7 @@ impl Group {
     pub fn wait(&self, ticket: u64) -> Result<Option<Leader<'_>>> {
         let mut state = self.state.lock();
         loop {
-            let failed = state.failed.iter().find(|(first, last, _)| (*first..=*last).contains(&ticket));
-            if let Some((_, _, failure)) = failed {
+            if let Some(failure) = state.failure_of(ticket) {
                 return Err(failure.to_error());
             }
             if state.done >= ticket {
@@ -104,6 +133,19 @@ impl Group {
     /// `Poisoned`.
     pub fn check(&self) -> Result<()> {
         self.state.lock().poisoned.as_ref().map_or(Ok(()), |failure| Err(failure.to_error()))
+    }
+
+    /// Returns the error that a ticket failed with, if it failed.
+    ///
+    /// # Errors
+    /// What went wrong with the ticket's group.
+    pub fn check_ticket(&self, ticket: u64) -> Result<()> {
+        self.state.lock().failure_of(ticket).map_or(Ok(()), |failure| Err(failure.to_error()))
+    }
+
+    /// Returns a guard for work that must not stop half-way: a panic while it lives poisons.
+    pub fn alarm(&self) -> Alarm<'_> {
+        Alarm(self)
     }
 
     /// Refuses every ticket that is not done yet and every later one.
@@ -140,13 +182,7 @@ impl Drop for Leader<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.leader = false;
-        if std::thread::panicking() {
-            // The panic stands for a bug of ours: what is in memory may not be what is in the file.
-            state.poisoned.get_or_insert(Failure {
-                kind: ErrorKind::Poisoned,
-                message: "a thread panicked while it wrote; open the store again".to_owned(),
-            });
-        }
+        state.poison_in_panic();
         drop(state);
         self.0.changed.notify_all();
     }

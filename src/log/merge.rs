@@ -118,7 +118,7 @@ impl MergePlan {
     /// Writes the tier file, makes it durable and opens it. Give the result to [`IdTables::with_tier`] of the
     /// tables that are current then.
     ///
-    /// About 10 million entries a second; nothing is locked.
+    /// Some 4 million entries a second; nothing is locked.
     ///
     /// # Errors
     /// `Corrupt` when a segment's own table is damaged, `Io` when a file operation fails. No tier file is

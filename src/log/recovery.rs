@@ -130,24 +130,6 @@ impl<'a> Opening<'a> {
         role: Role,
         budget: &'a Arc<ProofBudget>,
     ) -> Result<Recovered> {
-        let names = vfs.list(dir).map_err(|e| Error::io("cannot list a directory", e).at_path(dir))?;
-        let mut forms: BTreeMap<u64, Forms> = BTreeMap::new();
-        for name in &names {
-            match SegmentName::parse(name) {
-                Some(SegmentName { number, stage: Stage::Active }) => {
-                    forms.entry(number).or_default().active = true
-                }
-                Some(SegmentName { number, stage: Stage::Sealed }) => {
-                    forms.entry(number).or_default().sealed = true
-                }
-                _ if role == Role::Writer && is_leftover(name) => {
-                    let path = dir.join(name);
-                    vfs.remove(&path)
-                        .map_err(|e| Error::io("cannot remove a left-over file", e).at_path(path))?;
-                }
-                _ => {}
-            }
-        }
         let mut opening = Self {
             budget,
             vfs,
@@ -161,11 +143,41 @@ impl<'a> Opening<'a> {
             damage: Vec::new(),
             frames_read: 0,
         };
+        let mut forms = opening.list()?;
         let identity = opening.identity(&forms)?;
         opening.mark = Mark::read(&**vfs, root, &identity.store)
             .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
+        if role == Role::Follower {
+            // A mark that is newer than the list could name a segment that is not in it.
+            forms = opening.list()?;
+        }
         opening.check_numbers(&forms);
         opening.open_all(&forms, identity)
+    }
+
+    /// Lists the segments; a writer removes what a crash left beside them.
+    fn list(&self) -> Result<BTreeMap<u64, Forms>> {
+        let dir = self.dir;
+        let names = self.vfs.list(dir).map_err(|e| Error::io("cannot list a directory", e).at_path(dir))?;
+        let mut forms: BTreeMap<u64, Forms> = BTreeMap::new();
+        for name in &names {
+            match SegmentName::parse(name) {
+                Some(SegmentName { number, stage: Stage::Active }) => {
+                    forms.entry(number).or_default().active = true;
+                }
+                Some(SegmentName { number, stage: Stage::Sealed }) => {
+                    forms.entry(number).or_default().sealed = true;
+                }
+                _ if self.role == Role::Writer && is_leftover(name, &names) => {
+                    let path = dir.join(name);
+                    self.vfs
+                        .remove(&path)
+                        .map_err(|e| Error::io("cannot remove a left-over file", e).at_path(path))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(forms)
     }
 
     /// Reads the store's identity from the first head that can be read.
@@ -225,7 +237,9 @@ impl<'a> Opening<'a> {
                 Ok(opened) => opened,
                 Err(error) => {
                     let at = self.dir.join(segment_file(*number, Stage::Sealed));
-                    self.damage.push(Finding::of(error.at_path(at))?);
+                    let mut finding = Finding::of(error.at_path(at))?;
+                    finding.segment.get_or_insert(*number);
+                    self.damage.push(finding);
                     state = None;
                     continue;
                 }

@@ -41,8 +41,8 @@ pub struct Staging {
     pub segment: Arc<ActiveSegment>,
     /// Tickets given out: events staged since the log was opened.
     pub tickets: u64,
-    /// Set while an event is being taken in: found set, a panic left the state half changed.
-    pub busy: bool,
+    /// The next segment may exist already: the active one is full, whatever its size.
+    pub rolling: bool,
     secret: [u8; 16],
     names: Arc<Names>,
     recent: Recent,
@@ -67,7 +67,7 @@ impl Staging {
             state,
             segment,
             tickets: 0,
-            busy: false,
+            rolling: false,
             names,
             recent: Recent::default(),
             records: RecordBuffer::default(),
@@ -149,7 +149,8 @@ impl Staging {
         let segment = Arc::clone(&self.segment);
         let events = segment.index().read().len();
         let end = segment.staged_end() + Frame::bytes_for(body.len()) as u64;
-        if events > 0 && (end > options.segment_bytes_max || events >= options.segment_events_max) {
+        let full = end > options.segment_bytes_max || events >= options.segment_events_max;
+        if events > 0 && (self.rolling || full) {
             return Ok(Outcome::Full);
         }
         self.define(event, host, kind, late)?;

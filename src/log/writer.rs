@@ -9,7 +9,8 @@
 //!   staged by then is refused with the same error and leaves no trace.
 //! - A sync that failed poisons: what the kernel holds is unknown, so nothing more is written through this
 //!   handle and the uncertain events stay invisible.
-//! - The next segment is created by rename, after everything in the one before is durable.
+//! - The next segment is created by rename, after everything in the one before is durable. From the first try on
+//!   the one before takes no more events: the next one's head says where it ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -119,21 +120,22 @@ impl Writer {
 
     /// Offers an event and returns the ticket to wait for; rolls where it has to.
     ///
+    /// `after` is the ticket of the event that the caller offered before, 0 for none: where that one failed, this one
+    /// is not taken, so that a batch has no hole.
+    ///
     /// # Errors
-    /// As [`Staging::offer`]; `Poisoned`.
-    pub fn stage(&self, event: &impl EventFields) -> Result<Outcome> {
+    /// As [`Staging::offer`]; `Poisoned`; what `after` failed with.
+    pub fn stage(&self, event: &impl EventFields, after: u64) -> Result<Outcome> {
         loop {
             self.group.check()?;
             let (outcome, pending) = {
                 let mut staging = self.staging.lock();
-                if staging.busy {
-                    return Err(poisoned("a thread panicked while it appended; open the store again"));
-                }
-                staging.busy = true;
+                let alarm = self.group.alarm();
+                self.group.check_ticket(after)?;
                 let segments = Arc::clone(&self.segments.read());
                 let view = View::new(segments, Arc::clone(staging.names()), self.secret, u32::MAX);
                 let outcome = staging.offer(event, &view, &self.options);
-                staging.busy = false;
+                drop(alarm);
                 (outcome?, staging.segment.pending_bytes())
             };
             match outcome {
@@ -242,8 +244,8 @@ impl Writer {
     fn publish_synced(&self, segment: &ActiveSegment, events: u32) -> Result<()> {
         let end = self.durable_end.load(Ordering::Relaxed);
         if let Err(source) = self.mark.write(segment.number(), end, events.into()) {
-            // Readers elsewhere would miss what is acknowledged here.
-            let error = Error::io("cannot write the mark file", source);
+            // Readers elsewhere would miss what is acknowledged here, and the events are stored all the same.
+            let error = poisoned("the mark file cannot be written; open the store again").with_source(source);
             self.group.poison(Failure::of(&error));
             return Err(error);
         }
@@ -262,11 +264,13 @@ impl Writer {
         };
         let mut staging = self.staging.lock();
         let end = segment.written_end();
-        if segment.file().set_size(end).is_err() {
+        // Synced, or a power cut could bring back what is refused here.
+        if let Err(source) = segment.file().set_size(end).and_then(|()| segment.file().sync()) {
             // What was half written stands behind the end; only a recovery may judge it.
-            self.group.poison(Failure::of(&poisoned(
-                "a failed write could not be taken back; open the store again",
-            )));
+            let error = poisoned("a failed write could not be taken back; open the store again")
+                .with_source(source)
+                .at_path(segment.path());
+            self.group.poison(Failure::of(&error));
             return Err(error);
         }
         self.zeros_end.store(end, Ordering::Relaxed);
@@ -274,7 +278,7 @@ impl Writer {
         let events = staging.state.arrivals.saturating_sub(segment.header().state.arrivals);
         segment.discard_unwritten(u32::try_from(events).unwrap_or(u32::MAX));
         leader.fail_rest(staging.tickets, Failure::of(&error));
-        Ok(())
+        Err(error)
     }
 
     /// Closes the active segment and starts the next one, unless another thread just did.
@@ -307,6 +311,7 @@ impl Writer {
             state: staging.state.clone(),
             ..old.header().clone()
         };
+        staging.rolling = true;
         let next = Arc::new(create_active(&*self.vfs, &self.dir, header)?);
         let end = next.written_end();
         let mut segments = self.segments.write();
@@ -314,6 +319,7 @@ impl Writer {
         changed.rolled.extend(changed.active.take());
         changed.active = Some(Arc::clone(&next));
         staging.segment = Arc::clone(&next);
+        staging.rolling = false;
         *segments = Arc::new(changed);
         drop(segments);
         for bound in [&self.durable_end, &self.zeros_end] {

@@ -50,16 +50,16 @@ impl BatchReport {
 
 pub(super) fn append<E: EventFields>(core: &Core, events: &[E], mode: BatchMode) -> Result<BatchReport> {
     let mut outcomes = Vec::with_capacity(events.len());
-    let mut last = None;
+    let mut last = 0;
     let mut failed = None;
     for event in events {
-        let outcome = match core.offer(event) {
+        let outcome = match core.offer(event, last) {
             Ok(Outcome::Staged(ticket)) => {
-                last = Some(ticket);
+                last = ticket;
                 Ok(Appended::Stored)
             }
             Ok(Outcome::Duplicate(ticket)) => {
-                last = last.max(Some(ticket));
+                last = last.max(ticket);
                 Ok(Appended::Duplicate)
             }
             Ok(Outcome::Full) => Err(Error::corrupt("a fresh segment is full")),
@@ -79,8 +79,8 @@ pub(super) fn append<E: EventFields>(core: &Core, events: &[E], mode: BatchMode)
             taken => outcomes.push(taken),
         }
     }
-    // What was staged before a failure is still written, or fails with it.
-    let committed = last.map_or(Ok(()), |ticket| core.commit(ticket));
+    // What was staged before a failure is still written, or fails with it; the last one fails if any before it does.
+    let committed = core.commit(last);
     failed.map_or(Ok(()), Err)?;
     committed?;
     Ok(BatchReport { outcomes })

@@ -41,7 +41,9 @@ pub(super) struct Core {
     pub(super) log_dir: PathBuf,
     pub(super) budget: Arc<ProofBudget>,
     store_id: [u8; 16],
-    index: Option<Index>,
+    /// None after a failure: opened again by the next checkpoint.
+    index: Mutex<Option<Index>>,
+    index_path: PathBuf,
     upkeep: Mutex<()>,
     wake: crossbeam::channel::Sender<Wake>,
     /// Events written when upkeep last looked: it rests while nothing changes.
@@ -66,7 +68,7 @@ impl Core {
         log_dir: PathBuf,
         budget: Arc<ProofBudget>,
         store_id: [u8; 16],
-        index: Option<Index>,
+        index: Index,
         wake: crossbeam::channel::Sender<Wake>,
     ) -> Self {
         let seen = AtomicU64::new(writer.view().len());
@@ -76,7 +78,8 @@ impl Core {
             log_dir,
             budget,
             store_id,
-            index,
+            index_path: index.path().to_path_buf(),
+            index: Mutex::new(Some(index)),
             upkeep: Mutex::new(()),
             wake,
             seen,
@@ -85,26 +88,33 @@ impl Core {
     }
 
     /// Checks and stages an event without waiting for it to be safe.
-    pub(super) fn offer(&self, event: &impl EventFields) -> Result<Outcome> {
+    ///
+    /// Not staged where `after`, the ticket of the caller's event before, failed; 0 for none.
+    pub(super) fn offer(&self, event: &impl EventFields, after: u64) -> Result<Outcome> {
         validate(event, &self.options.types, self.options.unknown_types)?;
-        self.writer.stage(event)
+        self.writer.stage(event, after)
     }
 
     /// Waits until a ticket is as safe as the durability level asks for.
     pub(super) fn commit(&self, ticket: u64) -> Result<()> {
         self.writer.commit(ticket)?;
-        self.after_append()
+        self.after_append();
+        Ok(())
     }
 
-    fn after_append(&self) -> Result<()> {
+    /// Seals what is full. The event is stored by now, so a failure here is no failure of the append.
+    fn after_append(&self) {
         match self.writer.rolled() {
-            0 => Ok(()),
+            0 => {}
             waiting if self.options.background && !self.options.is_capped() && waiting < ROLLED_MAX => {
                 // A full channel means that the thread is on its way already.
                 let _ = self.wake.try_send(Wake::Seal);
-                Ok(())
             }
-            _ => self.seal_all(),
+            _ => {
+                if let Err(error) = self.seal_all() {
+                    tracing::warn!(%error, "sealing failed and will be tried again");
+                }
+            }
         }
     }
 
@@ -132,7 +142,6 @@ impl Core {
         let _one = self.upkeep.lock();
         let covered = checkpoint(&self.writer, &*self.options.vfs, &self.log_dir)?;
         *self.checkpointed.lock() = (covered.segment, covered.end);
-        let Some(index) = &self.index else { return Ok(()) };
         let view = self.writer.view();
         let mut hosts = BTreeMap::new();
         for host in &covered.state.hosts {
@@ -158,16 +167,28 @@ impl Core {
             durable_end: covered.end,
             events: view.len(),
         };
-        let batch = CheckpointBatch { checkpoint, hosts, segments: segments.collect() };
-        index.write_checkpoint(&batch)
+        self.write_index(&CheckpointBatch { checkpoint, hosts, segments: segments.collect() })
     }
 
-    /// Confirms everything and leaves a checkpoint, so that the next open scans nothing.
+    fn write_index(&self, batch: &CheckpointBatch) -> Result<()> {
+        let mut slot = self.index.lock();
+        let index = match slot.take() {
+            Some(index) => index,
+            None => Index::open(&*self.options.vfs, &self.index_path, &self.store_id)?.0,
+        };
+        index.write_checkpoint(batch)?;
+        *slot = Some(index);
+        Ok(())
+    }
+
+    /// Confirms everything and leaves a checkpoint, so that the next open scans nothing. Whatever part of it fails, the
+    /// others are done; the first failure is returned.
     pub(super) fn close(&self) -> Result<()> {
-        self.seal_all()?;
+        let sealed = self.seal_all();
         self.writer.confirm()?;
-        self.checkpoint()?;
-        self.writer.close()
+        let checkpointed = self.checkpoint();
+        self.writer.close()?;
+        sealed.and(checkpointed)
     }
 
     /// One round of the upkeep thread after a quiet time.

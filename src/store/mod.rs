@@ -211,7 +211,7 @@ impl Store {
     /// `ReadOnly`.
     pub fn append(&self, event: &impl EventFields) -> Result<Appended> {
         let core = self.core()?;
-        match core.offer(event)? {
+        match core.offer(event, 0)? {
             Outcome::Staged(ticket) => core.commit(ticket).map(|()| Appended::Stored),
             Outcome::Duplicate(ticket) => core.commit(ticket).map(|()| Appended::Duplicate),
             Outcome::Full => Err(Error::corrupt("a fresh segment is full")),

@@ -165,7 +165,7 @@ fn start_writer(
     let vfs = Arc::clone(&options.vfs);
     let writer = Writer::new(vfs, log_dir.clone(), writer_options, segments, staging, mark);
     let (wake, woken) = crossbeam::channel::bounded(1);
-    let core = Arc::new(Core::new(writer, options.clone(), log_dir, budget, store, Some(index), wake));
+    let core = Arc::new(Core::new(writer, options.clone(), log_dir, budget, store, index, wake));
     core.seal_all()?;
     let thread = options.background.then(|| {
         let core = Arc::clone(&core);

@@ -9,5 +9,7 @@
 mod support;
 
 mod basics;
+mod nth_call;
+mod recovery;
 mod replay_model;
 mod sample;

@@ -124,8 +124,3 @@ fn refuses_entries_out_of_order_or_count() {
     writer.push(entry(1, 0, 0), &mut out).unwrap();
     assert!(writer.finish(&mut out).is_err());
 }
-
-#[test]
-fn partitions_grow_with_the_count() {
-    assert_eq!([0, 1, 65_536, 65_537, 131_072, 131_073, u64::MAX].map(bits_for), [0, 0, 0, 1, 1, 2, 24]);
-}

@@ -225,6 +225,26 @@ fn the_readme_shows_what_the_docs_test() {
 }
 
 #[test]
+fn the_promises_lead_to_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_to_string(root.join("docs/durability.md")).unwrap();
+    let promises = docs.lines().skip_while(|line| *line != "| promise | shown by |").skip(2);
+    let rows: Vec<&str> = promises.take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 20, "{} promises", rows.len());
+    let exists = |test: &str| {
+        let (file, name) = test.rsplit_once("::").unwrap();
+        let file = format!("{}.rs", file.replace("::", "/"));
+        let text = |dir: &str| fs::read_to_string(root.join(dir).join(&file)).ok();
+        text("tests").or_else(|| text("src")).is_some_and(|text| text.contains(&format!("fn {name}")))
+    };
+    for row in rows {
+        let mut tests = row.split('`').skip(1).step_by(2).filter(|word| word.contains("::")).peekable();
+        assert!(tests.peek().is_some() || row.contains("not yet (issue on "), "{row}");
+        assert!(tests.clone().all(exists), "no such test: {row}");
+    }
+}
+
+#[test]
 fn names_are_found_in_every_form() {
     let code = "use crate::io::Vfs;\nuse crate::{codec::Frame, log::{self, View}, order,\n    contract};\n\
                 fn f(_: crate::store::Store) { $crate::cli!(); mycrate::replay(); }\npub(in crate::index) mod a;";

@@ -46,7 +46,6 @@ pub const HOST_ENTRY_BYTES: usize = 32;
 pub const BLOCK_ENTRY_BYTES: usize = 32;
 
 const MAGIC: [u8; 8] = *b"CLOGSEAL";
-const SECTION_BYTES: usize = 24;
 
 /// Turns a frame's offset into a place; `None` when it is no multiple of 8 or beyond 32 GiB.
 #[must_use]
@@ -300,7 +299,7 @@ pub struct HostEntry {
 impl HostEntry {
     /// Returns the bytes.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; HOST_ENTRY_BYTES] {
+    pub fn to_bytes(self) -> [u8; HOST_ENTRY_BYTES] {
         words([
             pair(self.host, self.events),
             self.first_seq.to_le_bytes(),
@@ -347,7 +346,7 @@ pub struct BlockEntry {
 impl BlockEntry {
     /// Returns the bytes.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; BLOCK_ENTRY_BYTES] {
+    pub fn to_bytes(self) -> [u8; BLOCK_ENTRY_BYTES] {
         words([
             pair(self.start, self.end),
             self.first_seq.to_le_bytes(),

@@ -279,12 +279,6 @@ impl Partition<'_> {
         }
     }
 
-    /// Returns the count of entries.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.fingerprints.len()
-    }
-
     /// Returns an entry, or `None` past the end.
     #[must_use]
     pub fn entry(&self, index: usize) -> Option<TableEntry> {

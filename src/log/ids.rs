@@ -172,12 +172,6 @@ impl IdTables {
         })
     }
 
-    /// Returns the sealed segments by number.
-    #[must_use]
-    pub fn segments(&self) -> &[Arc<SealedSegment>] {
-        &self.segments
-    }
-
     /// Returns a sealed segment.
     #[must_use]
     pub fn segment(&self, number: u64) -> Option<&Arc<SealedSegment>> {

@@ -103,18 +103,6 @@ fn largest(units: &[(u16, &[Arc<SealedSegment>])]) -> Option<(u16, usize)> {
 }
 
 impl MergePlan {
-    /// Returns the tier that is made.
-    #[must_use]
-    pub const fn tier(&self) -> u16 {
-        self.tier
-    }
-
-    /// Returns how many segments are merged.
-    #[must_use]
-    pub fn segments(&self) -> usize {
-        self.segments.len()
-    }
-
     /// Writes the tier file, makes it durable and opens it. Give the result to [`IdTables::with_tier`] of the
     /// tables that are current then.
     ///

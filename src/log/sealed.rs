@@ -26,7 +26,7 @@ use super::directory::Directory;
 use super::record::{Source, TableSizes, bytes_from};
 use super::trouble::{footer_error, header_error, io_error, read_exactly, table_error, to_u64, to_usize};
 
-pub use lookups::{Hits, Offsets};
+pub use lookups::Hits;
 
 /// A sealed segment, open. Share it in an `Arc`.
 pub struct SealedSegment {
@@ -36,8 +36,6 @@ pub struct SealedSegment {
     trailer: Trailer,
     bytes: u64,
     secret: [u8; 16],
-    prev_bytes: u64,
-    prev_root: [u8; 32],
     first_arrival: u64,
     sizes: TableSizes,
     seed: FrameSeed,
@@ -102,8 +100,6 @@ impl SealedSegment {
             budget: Arc::clone(budget),
             bytes,
             secret: header.secret,
-            prev_bytes: header.prev_bytes,
-            prev_root: header.prev_root,
             first_arrival: header.state.arrivals,
             sizes,
             seed: FrameSeed::new(&header.store, segment, Form::Sealed.code()),
@@ -120,12 +116,6 @@ impl SealedSegment {
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.trailer.segment
-    }
-
-    /// Returns the store's identity.
-    #[must_use]
-    pub const fn store(&self) -> &[u8; 16] {
-        &self.trailer.store
     }
 
     /// Returns the count of events.
@@ -150,18 +140,6 @@ impl SealedSegment {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Returns the root of the segment before this one; zeros for the first.
-    #[must_use]
-    pub const fn prev_root(&self) -> &[u8; 32] {
-        &self.prev_root
-    }
-
-    /// Returns the length of the active form of the segment before this one; zero for the first.
-    #[must_use]
-    pub const fn prev_bytes(&self) -> u64 {
-        self.prev_bytes
     }
 
     /// Returns the secret that keys id fingerprints.

@@ -64,12 +64,11 @@ impl SealedSegment {
         let bytes = bytes.get(..to_usize(end - offset)).unwrap_or_default();
         if map.frames.is_set(offset) {
             let frame = Frame::read_again(bytes).map_err(|e| corrupt(e.to_string()))?;
-            let record = Record::checked_before(&map.source, start, frame.body.len(), frame.ordinal, offset)
-                .map_err(corrupt)?;
+            let record = Record::checked_before(&map.source, start, &frame).map_err(corrupt)?;
             return Ok((record, offset + to_u64(frame.bytes)));
         }
         let frame = event_frame(bytes, self.seed, offset).map_err(corrupt)?;
-        let record = Record::check(&map.source, start, &frame, offset, self.sizes).map_err(corrupt)?;
+        let record = Record::check(&map.source, start, &frame, self.sizes).map_err(corrupt)?;
         map.frames.set(offset);
         Ok((record, offset + to_u64(frame.bytes)))
     }

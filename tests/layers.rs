@@ -185,7 +185,8 @@ fn mapped() -> Vec<String> {
             dir = line.strip_prefix("### `src/").and_then(|rest| rest.strip_suffix('`')).map(str::to_owned);
         } else if let (Some(dir), Some(row)) = (&dir, line.strip_prefix("| `")) {
             let file = row.split('`').next().unwrap();
-            files.extend(file.ends_with(".rs").then(|| format!("{dir}/{file}")));
+            let is_source = Path::new(file).extension().is_some_and(|extension| extension == "rs");
+            files.extend(is_source.then(|| format!("{dir}/{file}")));
         }
     }
     files

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use causelog::{
-    BatchMode, Durability, Event, EventFields, EventId, HostId, JsonText, NoResolver, Options, ReplayOptions, Seq, Store,
-    TypeRegistry, UnknownTypes, read_event, replay, write_event,
+    BatchMode, Durability, Event, EventFields, EventId, HostId, JsonText, NoResolver, Options, ReplayOptions,
+    Seq, Store, TypeRegistry, UnknownTypes, read_event, replay, write_event,
 };
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -49,9 +49,15 @@ fn event(n: u64) -> Event {
     let own = n.checked_sub(HOSTS);
     let other = (n % 5 == 0).then(|| n.checked_sub(3)).flatten();
     let host = HostId::new(&format!("host-{}", n % HOSTS)).unwrap();
-    Event::new(id(n), host, Seq::new(n / HOSTS).unwrap(), "capability.invoked", JsonText::parse(&payload).unwrap())
-        .with_causes(own.into_iter().chain(other).map(id))
-        .with_at(1_790_000_000_000.0 + n as f64)
+    Event::new(
+        id(n),
+        host,
+        Seq::new(n / HOSTS).unwrap(),
+        "capability.invoked",
+        JsonText::parse(&payload).unwrap(),
+    )
+    .with_causes(own.into_iter().chain(other).map(id))
+    .with_at(1_790_000_000_000.0 + n as f64)
 }
 
 fn line(n: u64) -> Vec<u8> {
@@ -133,8 +139,10 @@ fn import(c: &mut Criterion) {
                     Store::create(dir.path().join("s"), Options::new().durability(Durability::Os)).unwrap();
                 let start = Instant::now();
                 for chunk in lines.chunks(1000) {
-                    let batch: Vec<Event> =
-                        chunk.iter().map(|line| read_event(line, &registry, UnknownTypes::Refuse).unwrap()).collect();
+                    let batch: Vec<Event> = chunk
+                        .iter()
+                        .map(|line| read_event(line, &registry, UnknownTypes::Refuse).unwrap())
+                        .collect();
                     store.append_batch(&batch, BatchMode::StopAtFirst).unwrap().into_result().unwrap();
                 }
                 store.sync().unwrap();
@@ -144,7 +152,12 @@ fn import(c: &mut Criterion) {
         });
     });
     group.bench_function("parse_alone", |b| {
-        b.iter(|| lines.iter().map(|line| read_event(line, &registry, UnknownTypes::Refuse).unwrap().causes.len()).sum::<usize>());
+        b.iter(|| {
+            lines
+                .iter()
+                .map(|line| read_event(line, &registry, UnknownTypes::Refuse).unwrap().causes.len())
+                .sum::<usize>()
+        });
     });
     group.finish();
 }

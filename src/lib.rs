@@ -56,6 +56,9 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 mod codec;
 mod contract;
 mod index;

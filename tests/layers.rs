@@ -140,6 +140,8 @@ fn layers_use_only_what_stands_to_their_right() {
             match rank(used) {
                 Some(other) if other < own => {}
                 Some(_) => wrong.push(format!("{}: `{layer}` uses `{used}`", source.name)),
+                // Tests may use the names that users have.
+                None if source.name.contains("tests") => {}
                 // Names at the root are re-exports for users, and hide what is really used.
                 None => wrong.push(format!("{}: `crate::{used}` names no layer", source.name)),
             }
@@ -197,11 +199,11 @@ fn the_code_map_leads_to_files() {
     let sources = sources();
     let files = mapped();
     assert!(files.len() > 100, "only {} files in docs/architecture.md", files.len());
-    // A layer that a build's tree leaves out is no dead path.
+    // A directory that a build's tree leaves out is no dead path.
     let is_dead = |file: &&String| {
-        let layer = file.split('/').next().unwrap();
-        sources.iter().any(|source| source.layer() == layer)
-            && sources.iter().all(|source| source.name != **file)
+        let (dir, _) = file.rsplit_once('/').unwrap();
+        let is_there = |source: &Source| source.name.rsplit_once('/').is_some_and(|(other, _)| other == dir);
+        sources.iter().any(is_there) && sources.iter().all(|source| source.name != **file)
     };
     let dead: Vec<&String> = files.iter().filter(is_dead).collect();
     assert!(dead.is_empty(), "docs/architecture.md names files that do not exist: {dead:?}");

@@ -103,6 +103,8 @@ mod tests {
     use super::*;
     use crate::codec::{Control, Form};
 
+    const NONE: [u64; 0] = [];
+
     fn state(arrivals: u64) -> ControlState {
         ControlState { arrivals, ..ControlState::default() }
     }
@@ -121,7 +123,6 @@ mod tests {
         }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "what a link takes")]
     fn sealed(events: u64, root: u8) -> Option<SealedEnd> {
         Some(SealedEnd { events, root: [root; 32] })
     }
@@ -141,11 +142,11 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_suspected_unless_a_repair_explains_it() {
-        assert_eq!(found(chain(10, 2, 10, state(30)), &[]), Vec::<u64>::new());
+        assert_eq!(found(chain(10, 2, 10, state(30)), &[]), NONE);
         assert_eq!(found(chain(9, 2, 10, state(30)), &[]), [2], "an event is missing");
         assert_eq!(found(chain(10, 9, 10, state(30)), &[]), [3], "another root");
         assert_eq!(found(chain(10, 2, 11, state(30)), &[]), [2, 2], "another start");
-        assert_eq!(found(chain(9, 9, 11, state(30)), &[2]), Vec::<u64>::new());
+        assert_eq!(found(chain(9, 9, 11, state(30)), &[2]), NONE);
         assert_eq!(
             found(chain(9, 9, 11, state(30)), &[3]),
             [2, 2, 2],
@@ -153,7 +154,7 @@ mod tests {
         );
         let mut repaired = state(30);
         repaired.apply(&Control::Repaired { segment: 2, lost: 1 }).unwrap();
-        assert_eq!(found(chain(9, 9, 11, repaired), &[]), Vec::<u64>::new());
+        assert_eq!(found(chain(9, 9, 11, repaired), &[]), NONE);
     }
 
     #[test]

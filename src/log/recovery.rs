@@ -19,7 +19,7 @@ use super::active::ActiveSegment;
 use super::active_index::ActiveIndex;
 use super::chain::{Chain, SealedEnd};
 use super::error::LogError;
-use super::files::{checkpoint_file, is_leftover};
+use super::files::{checkpoint_file, is_leftover, read_checkpoint};
 use super::finding::Finding;
 use super::head::{Head, read_head};
 use super::ids::{IdTables, TierFiles};
@@ -355,7 +355,7 @@ impl<'a> Opening<'a> {
             .size()
             .map_err(|e| LogError::io("read a segment's size")(e).at(&head.path, number, 0))?;
         let limit = next.map_or(size, |next| next.header.prev_bytes);
-        let found = self.scan(&head, limit)?;
+        let found = self.scan(&head, limit, self.checkpoint(&head))?;
         if let Some(error) = found.stop {
             let finding = Finding::of(error.at(&head.path, number, found.end))?;
             self.damage.push(Self::with_events_behind(&head, found.end, finding)?);
@@ -368,18 +368,31 @@ impl<'a> Opening<'a> {
         let place = |e: LogError| e.at(&head.path, number, 0);
         let size = head.file.size().map_err(|e| place(LogError::io("read a segment's size")(e)))?;
         let marked = self.mark.filter(|mark| mark.segment == number).map_or(0, |mark| mark.end);
-        let limit = match self.role {
-            Role::Follower => marked.max(head.frames_start),
-            Role::Writer | Role::Reader => size,
+        let checkpoint = self.checkpoint(&head);
+        let covered = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.end);
+        // Mark file and checkpoint both were written after the sync of what they name.
+        let (limit, known) = match self.role {
+            Role::Follower => (marked.max(head.frames_start), marked),
+            Role::Writer | Role::Reader => (size, marked.max(covered)),
         };
-        let found = self.scan(&head, limit)?;
-        let marked_end = if marked > size.max(found.end) || found.stop.is_some() { marked } else { 0 };
-        if found.stop.is_some() || marked_end > 0 {
+        let found = self.scan(&head, limit, checkpoint)?;
+        let known_end = if known > size.max(found.end) || found.stop.is_some() { known } else { 0 };
+        if found.stop.is_some() || known_end > 0 {
             let seed = seed_of(&head.header);
-            let tail = judge(&*head.file, seed, found.end, marked_end).map_err(&place)?;
+            let tail = judge(&*head.file, seed, found.end, known_end).map_err(&place)?;
+            if self.role == Role::Writer && covered > found.end && matches!(tail, Tail::Torn { .. }) {
+                // Once the segment grew again it would pass for a checkpoint of what was written instead.
+                self.remove_checkpoint(number)?;
+            }
             self.take_tail(&head, &found, tail)?;
         }
         Ok(One::active(head, found.index, found.end, found.state))
+    }
+
+    fn remove_checkpoint(&self, number: u64) -> Result<()> {
+        let path = self.dir.join(checkpoint_file(number));
+        let removed = self.vfs.remove(&path).and_then(|()| self.vfs.sync_dir(self.dir));
+        removed.map_err(|e| Error::io("cannot remove a checkpoint", e).at_path(path))
     }
 
     fn take_tail(&mut self, head: &Head, found: &Scan, tail: Tail) -> Result<()> {
@@ -413,8 +426,8 @@ impl<'a> Opening<'a> {
         })
     }
 
-    fn scan(&mut self, head: &Head, limit: u64) -> Result<Scan> {
-        let start = self.checkpoint(head, limit).unwrap_or_else(|| ScanStart {
+    fn scan(&mut self, head: &Head, limit: u64, checkpoint: Option<Checkpoint>) -> Result<Scan> {
+        let start = checkpoint.and_then(|known| resume(head, limit, known)).unwrap_or_else(|| ScanStart {
             offset: head.frames_start,
             index: ActiveIndex::default(),
             state: head.header.state.clone(),
@@ -425,39 +438,30 @@ impl<'a> Opening<'a> {
         Ok(found)
     }
 
-    /// Reads the checkpoint of a segment; anything wrong with it only means a longer scan.
-    fn checkpoint(&self, head: &Head, limit: u64) -> Option<ScanStart> {
-        let path = self.dir.join(checkpoint_file(head.header.segment));
-        let file = self.vfs.open(&path, OpenMode::Read).ok()?;
-        let mut bytes = vec![0; usize::try_from(file.size().ok()?).ok()?];
-        let read = file.read_at(&mut bytes, 0).ok()?;
-        let checkpoint = match Checkpoint::from_bytes(bytes.get(..read)?) {
-            Ok(checkpoint) => checkpoint,
-            Err(what) => {
-                tracing::warn!(path = %path.display(), what, "a checkpoint is not used; the segment is scanned");
-                return None;
-            }
-        };
-        let fits = checkpoint.store == head.header.store
-            && checkpoint.segment == head.header.segment
-            && checkpoint.end <= limit
-            && checkpoint.end >= head.frames_start
-            && checkpoint.state.arrivals.checked_sub(head.header.state.arrivals)
-                == Some(checkpoint.entries.len() as u64);
-        if !fits {
-            return None;
-        }
-        let mut dangling = checkpoint.dangling.into_iter().peekable();
-        let mut index = ActiveIndex::default();
-        for (ordinal, entry) in checkpoint.entries.into_iter().enumerate() {
-            let mut named = Vec::new();
-            while let Some((cause, _)) = dangling.next_if(|(_, namer)| *namer as usize == ordinal) {
-                named.push(cause);
-            }
-            index.push(entry, named);
-        }
-        Some(ScanStart { offset: checkpoint.end, index, state: checkpoint.state })
+    fn checkpoint(&self, head: &Head) -> Option<Checkpoint> {
+        read_checkpoint(&**self.vfs, self.dir, &head.header.store, head.header.segment)
     }
+}
+
+/// Starts a scan where a checkpoint ends, if it is one of these frames.
+fn resume(head: &Head, limit: u64, checkpoint: Checkpoint) -> Option<ScanStart> {
+    let events = checkpoint.state.arrivals.checked_sub(head.header.state.arrivals);
+    let fits = checkpoint.end <= limit
+        && checkpoint.end >= head.frames_start
+        && events == Some(checkpoint.entries.len() as u64);
+    if !fits {
+        return None;
+    }
+    let mut dangling = checkpoint.dangling.into_iter().peekable();
+    let mut index = ActiveIndex::default();
+    for (ordinal, entry) in checkpoint.entries.into_iter().enumerate() {
+        let mut named = Vec::new();
+        while let Some((cause, _)) = dangling.next_if(|(_, namer)| *namer as usize == ordinal) {
+            named.push(cause);
+        }
+        index.push(entry, named);
+    }
+    Some(ScanStart { offset: checkpoint.end, index, state: checkpoint.state })
 }
 
 /// Returns what the checksums of a segment's frames start from.

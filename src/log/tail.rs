@@ -3,8 +3,8 @@
 //! Invariants:
 //! - *Free*: nothing but zeros from where the frames end. Nothing is reported.
 //! - *Damage*: bytes that do not check below a durable end. A durable end is named by a group mark or a
-//!   watermark behind the bad bytes, or by the mark file as long as the file reaches that far. Damage
-//!   is never cut.
+//!   watermark behind the bad bytes, or by the mark file or a checkpoint as long as the file reaches that far.
+//!   Damage is never cut.
 //! - *Torn*: all else. The last group was never confirmed, so what checks of it stays and the rest is
 //!   cut, also when good frames stand behind the bad one. A file that ends before the marked end is torn too:
 //!   nothing is there that a cut could destroy; the report says how many confirmed bytes are missing.
@@ -30,7 +30,7 @@ pub struct Torn {
     pub bytes: u64,
     /// Whole events within these bytes, behind the first bad frame, that were never confirmed.
     pub events: u64,
-    /// Bytes that the mark file says were synced and that the file does not hold any more. Acknowledged
+    /// Bytes that mark file or checkpoint say were synced and that the file does not hold any more. Acknowledged
     /// events were in them.
     pub missing_bytes: u64,
 }
@@ -77,7 +77,7 @@ pub enum Tail {
 
 /// Judges the bytes from `offset`, where the first frame that does not check starts.
 ///
-/// `marked_end` is the durable end in the mark file, zero when it names none in this segment.
+/// `marked_end` is the durable end that mark file or checkpoint name, zero when they name none in this segment.
 ///
 /// # Errors
 /// System calls.

@@ -215,7 +215,7 @@ impl Planner<'_> {
         }
         self.plan.actions.push(format!("cut {bytes} bytes off segment {number} at offset {offset}"));
         let checkpoint = self.checkpoint(number, before);
-        let told = self.told(number, checkpoint.as_ref());
+        let told = self.told(number, before, checkpoint.as_ref());
         let lost = told.saturating_sub(to_u64(events.len()));
         if lost > 0 {
             let after = checkpoint.as_ref().map_or(own, |checkpoint| &checkpoint.state);
@@ -255,7 +255,7 @@ impl Planner<'_> {
             salvage.read(&**self.survey.place.vfs, (index, source), seed, number)?;
         }
         salvage.settle(&before);
-        salvage.told = salvage.told.max(self.told(number, checkpoint.as_ref()));
+        salvage.told = salvage.told.max(self.told(number, &before, checkpoint.as_ref()));
 
         let counted = known.is_some();
         let after = known.unwrap_or_else(|| salvage.state(&before, checkpoint.as_ref()));
@@ -301,18 +301,20 @@ impl Planner<'_> {
         SegmentHeader { form: Form::Sealed, ..own }
     }
 
-    /// Reads the checkpoint of a segment that starts in the state `before`.
+    /// Reads the checkpoint of a segment whose state `before` is that before it, or an older one.
     fn checkpoint(&self, number: u64, before: &ControlState) -> Option<Checkpoint> {
         self.survey.checkpoint(number).filter(|checkpoint| {
             let events = checkpoint.state.arrivals.checked_sub(before.arrivals);
-            events == Some(to_u64(checkpoint.entries.len())) && agree(before, &checkpoint.state)
+            events >= Some(to_u64(checkpoint.entries.len())) && agree(before, &checkpoint.state)
         })
     }
 
-    /// Returns how many events a segment held, as mark file and checkpoint tell.
-    fn told(&self, number: u64, checkpoint: Option<&Checkpoint>) -> u64 {
+    /// Returns how many events there were from the state `before` to a segment's end, as mark file and checkpoint
+    /// tell.
+    fn told(&self, number: u64, before: &ControlState, checkpoint: Option<&Checkpoint>) -> u64 {
         let marked = self.survey.mark.filter(|mark| mark.segment == number).map_or(0, |mark| mark.events);
-        marked.max(checkpoint.map_or(0, |checkpoint| to_u64(checkpoint.entries.len())))
+        let covered = checkpoint.map_or(0, |checkpoint| checkpoint.state.arrivals);
+        marked.max(covered.saturating_sub(before.arrivals))
     }
 
     /// Takes the names that the next segment behind knows.

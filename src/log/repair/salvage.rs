@@ -180,7 +180,8 @@ impl Salvage {
         }
         for (host, (seq, id)) in &self.given {
             let host = usize::try_from(*host).ok().and_then(|host| state.hosts.get_mut(host));
-            if let Some(host) = host.filter(|host| host.high.is_none_or(|high| *seq >= high)) {
+            let host = host.filter(|host| !host.name.is_empty() && host.high.is_none_or(|high| *seq >= high));
+            if let Some(host) = host {
                 host.high = Some(*seq);
                 host.last_id.clone_from(id);
             }

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use crate::codec::{Checkpoint, ControlState, FrameSeed, HEADER_BYTES, HeaderError, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::io::{OpenMode, ProofBudget, Vfs};
-use crate::log::files::checkpoint_file;
+use crate::log::files::read_checkpoint;
 use crate::log::head::read_head;
 use crate::log::mark::Mark;
 use crate::log::names::{SegmentName, Stage, number_of, segment_file};
 use crate::log::sealed::{sealed_state, sealed_trailer};
-use crate::log::trouble::{header_error, io_error, to_usize};
+use crate::log::trouble::{header_error, io_error};
 
 /// Missing segments that a repair puts empty ones in the place of. More are no damage that happens.
 const MISSING_MAX: u64 = 1 << 16;
@@ -167,12 +167,7 @@ impl<'a> Survey<'a> {
 
     /// Reads the checkpoint of a segment, if it is whole and of this log.
     pub(super) fn checkpoint(&self, number: u64) -> Option<Checkpoint> {
-        let path = self.place.dir.join(checkpoint_file(number));
-        let file = self.place.vfs.open(&path, OpenMode::Read).ok()?;
-        let mut bytes = vec![0; to_usize(file.size().ok()?)];
-        let read = file.read_at(&mut bytes, 0).ok()?;
-        let checkpoint = Checkpoint::from_bytes(bytes.get(..read)?).ok()?;
-        (checkpoint.store == self.store && checkpoint.segment == number).then_some(checkpoint)
+        read_checkpoint(&**self.place.vfs, self.place.dir, &self.store, number)
     }
 
     /// Reports whether a file belongs to another store.

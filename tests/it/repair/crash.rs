@@ -64,8 +64,8 @@ fn cut_each_call(image: &Image, lost: u64) -> u64 {
             outcome.unwrap();
             return nth;
         }
-        assert!(!(outcome.unwrap_err().kind() == causelog::ErrorKind::Corrupt));
-        for seed in 0..5 {
+        assert_eq!(outcome.unwrap_err().kind() == causelog::ErrorKind::Corrupt, false);
+        for seed in 0..4 {
             let after = faulty.crash(nth * 100 + seed).unwrap();
             come_to_the_same_end(&after, &image.events, lost, seed == 0 && nth % 5 == 0);
         }

@@ -66,7 +66,7 @@ impl Image {
     pub fn sealed() -> Self {
         let mut image = Self { vfs: MemoryVfs::new(), events: Vec::new() };
         let store = Store::create("/s", image.options()).unwrap();
-        image.fill(&store, 1600);
+        image.fill_up_to(&store, 6);
         store.close().unwrap();
         assert_eq!(image.files(), numbered(5, 5));
         image
@@ -76,11 +76,11 @@ impl Image {
     pub fn rolled() -> Self {
         let mut image = Self { vfs: MemoryVfs::new(), events: Vec::new() };
         let store = Store::create("/s", image.options()).unwrap();
-        image.fill(&store, 700);
+        image.fill_up_to(&store, 3);
         store.close().unwrap();
         let options = image.options().vfs(Arc::new(NoSealing(image.vfs.clone()))).background(true);
-        let store = Store::open("/s", options.idle_after(Duration::from_hours(1))).unwrap();
-        image.fill(&store, 700);
+        let store = Store::open("/s", options.idle_after(Duration::from_secs(3600))).unwrap();
+        image.fill_up_to(&store, 5);
         drop(store);
         assert_eq!(image.files(), numbered(2, 4));
         image
@@ -112,6 +112,14 @@ impl Image {
             let report = store.append_batch(batch, BatchMode::StopAtFirst).unwrap();
             assert_eq!(report.stored(), batch.len());
         }
+    }
+
+    /// Appends until there are so many segments, and a good part of the last one.
+    fn fill_up_to(&mut self, store: &Store, segments: usize) {
+        while self.files().len() < segments {
+            self.fill(store, 10);
+        }
+        self.fill(store, 150);
     }
 
     /// A copy that can be damaged.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use causelog::vfs::{MemoryVfs, Vfs};
 use causelog::{
-    Appended, Event, EventFields, Options, RepairMode, RepairReport, Store, VerifyOutcome, repair, verify,
+    Appended, BatchMode, Event, EventFields, Options, RepairMode, RepairReport, Store, VerifyOutcome, repair,
+    verify,
 };
 
 use crate::support::{event, small};
@@ -58,12 +59,14 @@ fn check(vfs: &MemoryVfs, events: &[Event], lost: u64) {
     for event in &events {
         assert_eq!(store.append(event).unwrap(), Appended::Duplicate);
     }
-    for (n, host) in (0..400).flat_map(|n| HOSTS.map(|host| (n, host))) {
-        let causes: Vec<Event> = events.iter().rev().take(2).cloned().collect();
-        let next = event(host, 1_000_000 + n, &causes.iter().collect::<Vec<_>>());
-        assert_eq!(store.append(&next).unwrap(), Appended::Stored);
+    // Enough to fill the segment, so that what there is gets sealed.
+    let before = events.len();
+    for (n, host) in (0..120).flat_map(|n| HOSTS.map(|host| (n, host))) {
+        let causes: Vec<&Event> = events.iter().rev().take(2).collect();
+        let next = event(host, 1_000_000 + n, &causes);
         events.push(next);
     }
+    assert_eq!(store.append_batch(&events[before..], BatchMode::StopAtFirst).unwrap().stored(), 360);
     holds(&store, &events, lost);
     store.close().unwrap();
     let verified = verify("/s", &options(), &()).unwrap();

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use causelog::VerifyOutcome;
 use causelog::vfs::Vfs;
+use causelog::{Store, VerifyOutcome};
 
-use super::image::{Image, frames, read};
+use super::image::{Image, copy, frames, read};
 use super::{check, lost, repaired};
+use crate::support::event;
 
 #[test]
 fn a_torn_tail_is_kept_and_cut() {
@@ -70,6 +71,32 @@ fn what_was_synced_and_is_cut_off_is_named() {
         }
         check(&image.vfs, &image.events, report.events_lost);
     }
+}
+
+#[test]
+fn a_checkpoint_of_what_was_cut_off_is_not_used_again() {
+    let mut image = Image::sealed();
+    let name = "0000000006.active";
+    let all = frames(&image.read(name));
+    let gone = &all[all.len() - 30..];
+    let bytes = image.read(name);
+    image.write(name, &bytes[..usize::try_from(gone[0].offset).unwrap()]);
+    // Without the mark file the checkpoint alone tells that something is missing.
+    image.vfs.remove(Path::new("/s/mark")).unwrap();
+    image.lose(gone);
+    let store = Store::open("/s", image.options()).unwrap();
+    assert!(store.opening().torn.as_ref().unwrap().missing_bytes > 0);
+    // As many events again, others, and then the process is killed.
+    let lost = gone.iter().filter(|frame| frame.event.is_some()).count() as u64;
+    for n in 0..lost + 20 {
+        let event = event("d", n, &[]);
+        store.append(&event).unwrap();
+        image.events.push(event);
+    }
+    let killed = Image { vfs: copy(&image.vfs), events: image.events.clone() };
+    drop(store);
+    assert!(killed.read(name).len() > bytes.len());
+    check(&killed.vfs, &killed.events, 0);
 }
 
 #[test]

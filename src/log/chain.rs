@@ -123,6 +123,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "what a link takes")]
     fn sealed(events: u64, root: u8) -> Option<SealedEnd> {
         Some(SealedEnd { events, root: [root; 32] })
     }

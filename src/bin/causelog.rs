@@ -1,2 +1,7 @@
-#![doc = "The `causelog` command."]
-fn main() {}
+//! The `causelog` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    causelog::cli::main()
+}

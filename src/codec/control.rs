@@ -5,7 +5,8 @@
 //!   a reader that holds one header and the frames behind it knows everything.
 //! - Hosts and types are numbered from 0 in the order in which they were first written, without gaps; a
 //!   number never changes its meaning.
-//! - High marks only rise, and stay when events are evicted.
+//! - High marks only rise, and stay when events are evicted or lost.
+//! - A host or type whose name was lost keeps its number and has an empty name; no event bears it.
 
 use rkyv::rancor;
 use rkyv::util::AlignedVec;
@@ -71,6 +72,16 @@ pub struct EvictedRange {
     pub last: u64,
 }
 
+/// A segment that was damaged or missing, and repaired around.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[rkyv(derive(Debug))]
+pub struct RepairedSegment {
+    /// The segment's number.
+    pub segment: u64,
+    /// Its events that could not be read again, as far as it is known.
+    pub lost: u64,
+}
+
 /// What is known of one host.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[rkyv(derive(Debug))]
@@ -105,8 +116,8 @@ pub struct ControlState {
     pub arrivals: u64,
     /// Some held event was written after an event that names it.
     pub late_causes: bool,
-    /// Events lost to damage and repaired around.
-    pub lost: u64,
+    /// Segments that were damaged and repaired around, each once.
+    pub repaired: Vec<RepairedSegment>,
 }
 
 impl ControlState {
@@ -134,9 +145,28 @@ impl ControlState {
             Control::SegmentSealed { .. } => {}
             Control::LateCauses => self.late_causes = true,
             Control::ReadOnly { reason } => self.read_only.clone_from(reason),
-            Control::Repaired { lost, .. } => self.lost = self.lost.saturating_add(*lost),
+            Control::Repaired { segment, lost } => self.count_lost(*segment, *lost),
         }
         Ok(())
+    }
+
+    fn count_lost(&mut self, segment: u64, lost: u64) {
+        match self.repaired.iter_mut().find(|repaired| repaired.segment == segment) {
+            Some(repaired) => repaired.lost = repaired.lost.saturating_add(lost),
+            None => self.repaired.push(RepairedSegment { segment, lost }),
+        }
+    }
+
+    /// Returns how many events were lost to damage and repaired around, as far as it is known.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.repaired.iter().fold(0, |sum, repaired| sum.saturating_add(repaired.lost))
+    }
+
+    /// Returns how many events a segment lost; `None` when it was never repaired.
+    #[must_use]
+    pub fn lost_of(&self, segment: u64) -> Option<u64> {
+        self.repaired.iter().find(|repaired| repaired.segment == segment).map(|repaired| repaired.lost)
     }
 
     /// Counts an event of a host.
@@ -198,4 +228,19 @@ pub fn check_control(body: &[u8]) -> Result<Control, String> {
     let mut aligned = AlignedVec::<16>::with_capacity(body.len());
     aligned.extend_from_slice(body);
     rkyv::from_bytes::<Control, rancor::Error>(&aligned).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_that_is_repaired_twice_is_listed_once() {
+        let mut state = ControlState::default();
+        for (segment, lost) in [(3, 2), (5, 0), (3, 4)] {
+            state.apply(&Control::Repaired { segment, lost }).unwrap();
+        }
+        assert_eq!((state.lost(), state.repaired.len()), (6, 2));
+        assert_eq!((state.lost_of(3), state.lost_of(5), state.lost_of(4)), (Some(6), Some(0), None));
+    }
 }

@@ -38,6 +38,7 @@ impl Fingerprint {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "test data is small")]
 mod tests {
     use super::*;
 

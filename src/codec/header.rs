@@ -156,6 +156,15 @@ impl SegmentHeader {
             .map(|(_, state_bytes, _)| (HEADER_BYTES + state_bytes).next_multiple_of(HEADER_ALIGN))
     }
 
+    /// Reads a head without its control state, from its first [`HEADER_BYTES`]: what is left of a head whose state
+    /// is damaged. The state is the default one.
+    ///
+    /// # Errors
+    /// [`HeaderError`] when they are not the start of a head that this build reads.
+    pub fn without_state(bytes: &[u8]) -> Result<Self, HeaderError> {
+        Fields::read(bytes).map(|(header, _, _)| header)
+    }
+
     /// Reads a head; returns it and where the frames start.
     ///
     /// # Errors
@@ -286,6 +295,8 @@ mod tests {
         assert_eq!(bytes.len() % 64, 0);
         assert_eq!(SegmentHeader::peek_bytes(&bytes), Ok(bytes.len()));
         assert_eq!(SegmentHeader::from_bytes(&bytes), Ok((header(), bytes.len())));
+        let bare = SegmentHeader { state: ControlState::default(), ..header() };
+        assert_eq!(SegmentHeader::without_state(&bytes[..HEADER_BYTES]), Ok(bare));
     }
 
     #[test]

@@ -40,6 +40,11 @@ impl<R: BufRead> Lines<R> {
         Self { input, number: 0, buffer: Vec::new(), bytes_max: LINE_BYTES_MAX }
     }
 
+    /// Borrows the input: what it has buffered is read next.
+    pub fn input(&self) -> &R {
+        &self.input
+    }
+
     /// Returns the next line that is not blank, or `None` at the end.
     ///
     /// # Errors

@@ -14,12 +14,11 @@ mod table;
 mod tier;
 mod varint;
 
-pub use archive::{
-    ArchivedEventRecord, CauseRecord, EventRecord, IdRecord, RecordBuffer, UNRESOLVED, check_event,
-};
+pub use archive::{ArchivedEventRecord, CauseRecord, EventRecord, RecordBuffer, UNRESOLVED, check_event};
 pub use checkpoint::{ActiveEntry, Checkpoint};
-pub use control::{Control, ControlState, EvictedRange, HostState, check_control, encode_control};
-pub use filter::FilterShape;
+pub use control::{
+    Control, ControlState, EvictedRange, HostState, RepairedSegment, check_control, encode_control,
+};
 pub use fingerprint::Fingerprint;
 pub use footer::{
     BLOCK_ENTRY_BYTES, BlockEntry, FooterError, HOST_ENTRY_BYTES, HostEntry, Section, SectionPlace,
@@ -29,5 +28,5 @@ pub use frame::{FRAME_ALIGN, FRAME_HEADER_BYTES, Frame, FrameError, FrameKind, F
 pub use header::{Form, HEADER_BYTES, HeaderError, SegmentHeader};
 pub use json::{parse_event, read_event, upcast_event, write_event};
 pub use lines::{Line, Lines};
-pub use table::{Partition, TABLE_FOOT_BYTES, TableEntry, TableError, TableLayout, TableWriter, write_table};
-pub use tier::{Covered, TIER_HEADER_BYTES, TierError, TierHeader};
+pub use table::{Partition, TableEntry, TableError, TableLayout, TableWriter, write_table};
+pub use tier::{Covered, TIER_HEADER_BYTES, TierHeader};

@@ -34,12 +34,18 @@
 //! - `bits` is a function of the count of entries, and so are all bytes of a table a function of its entries.
 //! - Reading stays within the slice it is given and never panics, whatever the bytes say.
 
+#[cfg(test)]
+mod tests;
+mod write;
+
 use std::ops::Range;
 
 use thiserror::Error;
 
 use super::filter::FilterShape;
 use super::fingerprint::Fingerprint;
+
+pub use write::{TableWriter, write_table};
 
 /// Bytes of the foot.
 pub const TABLE_FOOT_BYTES: usize = 32;
@@ -273,12 +279,6 @@ impl Partition<'_> {
         }
     }
 
-    /// Returns the count of entries.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.fingerprints.len()
-    }
-
     /// Returns an entry, or `None` past the end.
     #[must_use]
     pub fn entry(&self, index: usize) -> Option<TableEntry> {
@@ -344,131 +344,6 @@ impl Partition<'_> {
 /// Guesses before the search falls back to halving what is left.
 const GUESSES: usize = 16;
 
-/// Writes a table from entries in rising order, holding one partition at a time.
-#[derive(Debug)]
-pub struct TableWriter {
-    bits: u32,
-    columns: usize,
-    expected: u64,
-    entries: u64,
-    offset: u64,
-    last: Option<TableEntry>,
-    partition: Vec<TableEntry>,
-    descriptors: Vec<u8>,
-}
-
-impl TableWriter {
-    /// Starts a table of exactly `expected` entries with one or two columns.
-    #[must_use]
-    pub fn new(expected: u64, columns: usize) -> Self {
-        Self {
-            bits: bits_for(expected),
-            columns: columns.clamp(1, 2),
-            expected,
-            entries: 0,
-            offset: 0,
-            last: None,
-            partition: Vec::new(),
-            descriptors: Vec::new(),
-        }
-    }
-
-    /// Adds an entry; appends finished partitions to `out`.
-    ///
-    /// # Errors
-    /// When the entry does not rise over the one before.
-    pub fn push(&mut self, entry: TableEntry, out: &mut Vec<u8>) -> Result<(), TableError> {
-        if self.last.is_some_and(|last| last >= entry) {
-            return Err(damaged("entries do not rise"));
-        }
-        let partition = partition_of(self.bits, entry.fingerprint);
-        while self.descriptors.len() / DESCRIPTOR_BYTES < partition {
-            self.flush(out)?;
-        }
-        self.last = Some(entry);
-        self.partition.push(entry);
-        self.entries += 1;
-        Ok(())
-    }
-
-    /// Appends what is left, the descriptors and the foot.
-    ///
-    /// # Errors
-    /// When there were not as many entries as promised.
-    pub fn finish(mut self, out: &mut Vec<u8>) -> Result<(), TableError> {
-        while self.descriptors.len() / DESCRIPTOR_BYTES < 1 << self.bits {
-            self.flush(out)?;
-        }
-        if self.entries != self.expected {
-            return Err(damaged("another count of entries than promised"));
-        }
-        let whole = self.offset + to_u64(self.descriptors.len() + TABLE_FOOT_BYTES);
-        let columns = if self.columns == 2 { 2u32 } else { 1 };
-        out.extend_from_slice(&self.descriptors);
-        let start = out.len();
-        out.extend_from_slice(&pair(self.bits, columns));
-        out.extend_from_slice(&self.entries.to_le_bytes());
-        out.extend_from_slice(&whole.to_le_bytes());
-        out.extend_from_slice(&crc32c::crc32c(&self.descriptors).to_le_bytes());
-        let crc = crc32c::crc32c(out.get(start..).unwrap_or_default());
-        out.extend_from_slice(&crc.to_le_bytes());
-        Ok(())
-    }
-
-    fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), TableError> {
-        let mut keys: Vec<u64> = self.partition.iter().map(|entry| entry.fingerprint.0).collect();
-        keys.dedup();
-        let (shape, filter) = FilterShape::build(&keys).unwrap_or_default();
-        let start = out.len();
-        out.extend_from_slice(&filter);
-        out.resize(start + filter.len().next_multiple_of(8), 0);
-        let entries = out.len();
-        for entry in &self.partition {
-            out.extend_from_slice(&entry.fingerprint.0.to_le_bytes());
-        }
-        for column in 0..self.columns {
-            for entry in &self.partition {
-                let value = entry.columns.get(column).copied().unwrap_or_default();
-                out.extend_from_slice(&value.to_le_bytes());
-            }
-        }
-        out.resize(start + (out.len() - start).next_multiple_of(8), 0);
-        let too_large = damaged("a partition is too large");
-        let descriptor = Descriptor {
-            offset: self.offset,
-            entries: u32::try_from(self.partition.len()).map_err(|_| too_large)?,
-            filter_bytes: u32::try_from(filter.len()).map_err(|_| too_large)?,
-            shape,
-            filter_crc: crc32c::crc32c(out.get(start..entries).unwrap_or_default()),
-            entries_crc: crc32c::crc32c(out.get(entries..).unwrap_or_default()),
-        };
-        self.descriptors.extend_from_slice(&descriptor.to_bytes());
-        self.offset += to_u64(out.len() - start);
-        self.partition.clear();
-        Ok(())
-    }
-}
-
-/// Writes a whole table.
-///
-/// # Errors
-/// When the entries do not rise.
-pub fn write_table(entries: &[TableEntry], columns: usize) -> Result<Vec<u8>, TableError> {
-    let mut writer = TableWriter::new(to_u64(entries.len()), columns);
-    let mut out = Vec::new();
-    for entry in entries {
-        writer.push(*entry, &mut out)?;
-    }
-    writer.finish(&mut out)?;
-    Ok(out)
-}
-
-const fn bits_for(entries: u64) -> u32 {
-    let partitions = entries.div_ceil(PARTITION_ENTRIES);
-    let bits = if partitions <= 1 { 0 } else { u64::BITS - (partitions - 1).leading_zeros() };
-    if bits > BITS_MAX { BITS_MAX } else { bits }
-}
-
 fn to_u64(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
@@ -494,6 +369,3 @@ fn take_u64s<const N: usize>(bytes: &[u8]) -> Option<([u64; N], &[u8])> {
     }
     Some((out, rest))
 }
-
-#[cfg(test)]
-mod tests;

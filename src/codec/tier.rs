@@ -195,6 +195,7 @@ impl Fields {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "test data is small")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

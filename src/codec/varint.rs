@@ -36,7 +36,9 @@ mod tests {
         #[test]
         fn round_trips(values in proptest::collection::vec(any::<u64>().prop_flat_map(|v| (0..64u32).prop_map(move |s| v >> s)), 0..20)) {
             let mut out = Vec::new();
-            values.iter().for_each(|value| put_varint(&mut out, *value));
+            for value in &values {
+                put_varint(&mut out, *value);
+            }
             let mut rest = &out[..];
             for value in values {
                 prop_assert_eq!(take_varint(&mut rest), Some(value));

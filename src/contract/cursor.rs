@@ -176,7 +176,8 @@ mod tests {
         assert_eq!(serde_json::to_string(&cursor).unwrap(), text);
         let b = cursor.get(&HostId::new("b").unwrap()).unwrap();
         assert_eq!((b.seq.get(), b.id.clone()), (7, Some(EventId::new("e7").unwrap())));
-        let spelt = r#"{"c":0.0,"gone":-1,"a":5.0,"b":{"id":"e7","other":[1],"seq":7},"d":{"seq":-1}}"#;
+        let spelt =
+            r#"{"c":0.0,"gone":-1,"lost":-1.0,"a":5.0,"b":{"id":"e7","other":[1],"seq":7},"d":{"seq":-1}}"#;
         assert_eq!(serde_json::from_str::<Cursor>(spelt).unwrap(), cursor);
         assert_eq!(serde_json::from_str::<Cursor>(r#"{"a":{"seq":5,"id":null}}"#).unwrap().len(), 1);
     }

@@ -32,7 +32,5 @@ pub(crate) use upcast::Path;
 pub use upcast::Upcasts;
 pub use utf16::cmp_utf16;
 pub use validate::validate;
-pub(crate) use validate::{
-    check_causes_len, check_name, check_payload_shape, check_version, not_a_version, shape,
-};
+pub(crate) use validate::{check_causes_len, check_payload_shape, check_version, not_a_version, shape};
 pub use words::{ActorKind, Class, Effects, Egress, RefKind};

@@ -61,7 +61,7 @@ pub(crate) fn shape(member: &str, expected: &str) -> Error {
 }
 
 /// Checks a name that must not be empty.
-pub(crate) fn check_name(member: &str, name: &str, bytes_max: usize) -> Result<()> {
+fn check_name(member: &str, name: &str, bytes_max: usize) -> Result<()> {
     if name.is_empty() {
         return Err(shape(member, "a string that is not empty"));
     }
@@ -98,4 +98,66 @@ fn check_extra(extra: &str) -> Result<()> {
         return Err(Error::invalid(Code::Shape, "a member of the envelope stands among the unknown ones"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::id::{IdRef, Seq};
+
+    /// A form of event whose names nothing has checked.
+    struct Foreign {
+        id: String,
+        host: String,
+        cause: String,
+    }
+
+    impl EventFields for Foreign {
+        fn v(&self) -> u32 {
+            VERSION
+        }
+        fn id(&self) -> IdRef<'_> {
+            IdRef::new(&self.id)
+        }
+        fn host(&self) -> &str {
+            &self.host
+        }
+        fn seq(&self) -> Seq {
+            Seq::ZERO
+        }
+        fn at(&self) -> f64 {
+            0.0
+        }
+        fn kind(&self) -> &'static str {
+            "turn.started"
+        }
+        fn payload(&self) -> &'static str {
+            r#"{"turnId":"t"}"#
+        }
+        fn extra(&self) -> Option<&str> {
+            None
+        }
+        fn causes_len(&self) -> usize {
+            1
+        }
+        fn cause(&self, _: usize) -> Option<IdRef<'_>> {
+            Some(IdRef::new(&self.cause))
+        }
+    }
+
+    #[test]
+    fn names_of_any_form_are_checked() {
+        let check = |id: &str, host: &str, cause: &str| {
+            let event = Foreign { id: id.into(), host: host.into(), cause: cause.into() };
+            validate(&event, &TypeRegistry::v1(), UnknownTypes::Refuse).map_err(|error| error.code())
+        };
+        let name = "x".repeat(ID_BYTES_MAX);
+        let long = "x".repeat(ID_BYTES_MAX + 1);
+        assert_eq!(check(&name, &name, &name), Ok(()));
+        for (bad, code) in [("", Code::Shape), (long.as_str(), Code::Limit)] {
+            assert_eq!(check(bad, "h", "c"), Err(code));
+            assert_eq!(check("e", bad, "c"), Err(code));
+            assert_eq!(check("e", "h", bad), Err(code));
+        }
+    }
 }

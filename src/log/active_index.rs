@@ -114,16 +114,6 @@ impl ActiveIndex {
         let list = self.by_kind.get(&kind).map_or(&[][..], Vec::as_slice);
         list.get(..list.partition_point(|ordinal| *ordinal < visible)).unwrap_or_default()
     }
-
-    /// Lists the numbers of the hosts that have events here.
-    pub fn hosts(&self) -> impl Iterator<Item = u32> {
-        self.by_host.iter().filter(|(_, list)| !list.is_empty()).map(|(host, _)| *host)
-    }
-
-    /// Lists types and their number of events, of the first `visible` events.
-    pub fn kinds(&self, visible: u32) -> impl Iterator<Item = (u32, usize)> {
-        self.by_kind.keys().map(move |kind| (*kind, self.of_kind(*kind, visible).len()))
-    }
 }
 
 #[cfg(test)]

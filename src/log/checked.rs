@@ -4,6 +4,7 @@
 //! lost, but never wrong. Orderings are relaxed: the bytes were there before the mark was.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crate::codec::{Fingerprint, Partition, TableEntry, TableError, TableLayout};
@@ -13,30 +14,45 @@ use super::trouble::to_usize;
 /// Bytes that share a mark. The shortest frame of an event is longer, so no two frames start within.
 const MARK_BYTES: u64 = 64;
 
-/// Marks for the frames of one file: a bit for 64 bytes.
+/// Words of a chunk of marks, which stand for 4 MiB of the file.
+const CHUNK_WORDS: usize = 1024;
+
+const CHUNK_BYTES: u64 = MARK_BYTES * 64 * 1024;
+
+/// Marks for the frames of one file: a bit for 64 bytes, in chunks of 8 KiB where frames are read.
 #[derive(Debug)]
-pub(super) struct FrameMarks(Box<[AtomicU64]>);
+pub(super) struct FrameMarks(Box<[OnceLock<Chunk>]>);
+
+type Chunk = Box<[AtomicU64; CHUNK_WORDS]>;
 
 impl FrameMarks {
     pub(super) fn new(file_bytes: u64) -> Self {
-        let words = to_usize(file_bytes.div_ceil(MARK_BYTES * 64));
-        Self(std::iter::repeat_with(AtomicU64::default).take(words).collect())
+        let chunks = to_usize(file_bytes.div_ceil(CHUNK_BYTES));
+        Self(std::iter::repeat_with(OnceLock::new).take(chunks).collect())
     }
 
-    fn slot(&self, offset: u64) -> Option<(&AtomicU64, u64)> {
-        let mark = offset / MARK_BYTES;
-        Some((self.0.get(to_usize(mark / 64))?, 1 << (mark % 64)))
+    fn chunk(&self, offset: u64) -> Option<&OnceLock<Chunk>> {
+        self.0.get(to_usize(offset / CHUNK_BYTES))
     }
 
     pub(super) fn is_set(&self, offset: u64) -> bool {
-        self.slot(offset).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
+        let slot = self.chunk(offset).and_then(OnceLock::get).and_then(|chunk| slot(chunk, offset));
+        slot.is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
     }
 
     pub(super) fn set(&self, offset: u64) {
-        if let Some((word, bit)) = self.slot(offset) {
+        let chunk = self
+            .chunk(offset)
+            .map(|chunk| chunk.get_or_init(|| Box::new([const { AtomicU64::new(0) }; CHUNK_WORDS])));
+        if let Some((word, bit)) = chunk.and_then(|chunk| slot(chunk, offset)) {
             word.fetch_or(bit, Ordering::Relaxed);
         }
     }
+}
+
+fn slot(chunk: &Chunk, offset: u64) -> Option<(&AtomicU64, u64)> {
+    let mark = offset % CHUNK_BYTES / MARK_BYTES;
+    Some((chunk.get(to_usize(mark / 64))?, 1 << (mark % 64)))
 }
 
 const FILTER_CHECKED: u8 = 1;

@@ -42,22 +42,31 @@ impl HostCursor {
     }
 
     fn read(&mut self) -> Result<Option<Record>> {
-        while self.offset < self.end {
-            let offset = self.offset;
-            let (record, next) = self.segment.frame_at(offset, self.end)?;
-            let (host, seq) = (record.get().host.to_native(), record.get().seq.to_native());
-            let ends_right = next < self.end || seq == self.last_of_host;
-            if host != self.host || self.last_seq.is_some_and(|last| last >= seq) || !ends_right {
-                let message = format!("seq {seq} of host number {host} is out of order");
-                return Err(self.segment.place(Error::corrupt(message), offset));
-            }
-            self.last_seq = Some(seq);
-            self.offset = next;
+        while self.offset < self.end && self.last_seq.is_none_or(|last| last < self.from_seq) {
+            let (host, seq, next) = self.segment.key_at(self.offset, self.end)?;
             if seq >= self.from_seq {
-                return Ok(Some(record));
+                break;
             }
+            self.step(host, seq, next)?;
         }
-        Ok(None)
+        if self.offset >= self.end {
+            return Ok(None);
+        }
+        let (record, next) = self.segment.frame_at(self.offset, self.end)?;
+        self.step(record.get().host.to_native(), record.get().seq.to_native(), next)?;
+        Ok(Some(record))
+    }
+
+    /// Goes on behind an event, if it stands where it must.
+    fn step(&mut self, host: u32, seq: u64, next: u64) -> Result<()> {
+        let ends_right = next < self.end || seq == self.last_of_host;
+        if host != self.host || self.last_seq.is_some_and(|last| last >= seq) || !ends_right {
+            let message = format!("seq {seq} of host number {host} is out of order");
+            return Err(self.segment.place(Error::corrupt(message), self.offset));
+        }
+        self.last_seq = Some(seq);
+        self.offset = next;
+        Ok(())
     }
 }
 

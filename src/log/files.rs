@@ -1,4 +1,9 @@
-//! Names of the files beside the segments that the log can do without.
+//! The files beside the segments that the log can do without: their names, and reading a checkpoint.
+
+use std::path::Path;
+
+use crate::codec::Checkpoint;
+use crate::io::{OpenMode, Vfs};
 
 /// A segment being created; worthless unless renamed.
 pub fn creating_file(number: u64) -> String {
@@ -24,4 +29,19 @@ pub fn is_leftover(name: &str, names: &[String]) -> bool {
         beside(".sealed") && !beside(".active")
     });
     unfinished || outlived
+}
+
+/// Reads the checkpoint of a segment. Anything wrong with it only means a longer scan.
+pub fn read_checkpoint(vfs: &dyn Vfs, dir: &Path, store: &[u8; 16], segment: u64) -> Option<Checkpoint> {
+    let path = dir.join(checkpoint_file(segment));
+    let file = vfs.open(&path, OpenMode::Read).ok()?;
+    let mut bytes = vec![0; usize::try_from(file.size().ok()?).ok()?];
+    let read = file.read_at(&mut bytes, 0).ok()?;
+    match Checkpoint::from_bytes(bytes.get(..read)?) {
+        Ok(checkpoint) => (checkpoint.store == *store && checkpoint.segment == segment).then_some(checkpoint),
+        Err(what) => {
+            tracing::warn!(path = %path.display(), what, "a checkpoint is not used; the segment is scanned");
+            None
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Leader and followers: whoever finds no leader becomes it, takes everything that is staged and makes it
 //! durable; the others wait for their ticket. There is no hand-over thread. (The scheme is that of group
-//! commit in write-ahead logs since DeWitt et al., 1984; ours has no timer in the common path.)
+//! commit in write-ahead logs since `DeWitt` et al., 1984; ours has no timer in the common path.)
 //!
 //! Invariants:
 //! - Tickets count staged events from 1. `done` only rises; a ticket at or below it is acknowledged, unless it

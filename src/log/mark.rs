@@ -76,6 +76,30 @@ impl Mark {
             Err(e) => Err(e),
         }
     }
+
+    /// Reads whose marks the file in `dir` holds; `None` when it holds no valid one.
+    ///
+    /// # Errors
+    /// What the operating system reports, a missing file aside.
+    pub fn owner(vfs: &dyn Vfs, dir: &Path) -> io::Result<Option<[u8; 16]>> {
+        let file = match vfs.open(&dir.join(MARK_FILE), OpenMode::Read) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let mut newest: Option<(u64, [u8; 16])> = None;
+        for offset in SLOT_OFFSETS {
+            let mut bytes = [0u8; SLOT_BYTES];
+            let read = file.read_at(&mut bytes, offset)?;
+            let slot = bytes.get(..read).unwrap_or_default();
+            let Some(store) = slot.get(32..48).and_then(|store| <[u8; 16]>::try_from(store).ok()) else {
+                continue;
+            };
+            let mark = Mark::from_bytes(slot, &store).map(|mark| (mark.generation, store));
+            newest = newest.into_iter().chain(mark).max_by_key(|(generation, _)| *generation);
+        }
+        Ok(newest.map(|(_, store)| store))
+    }
 }
 
 fn read_slots(file: &dyn VfsFile, store: &[u8; 16]) -> io::Result<Option<Mark>> {
@@ -125,7 +149,7 @@ impl MarkWriter {
         let next = *generation + 1;
         let bytes = Mark { generation: next, segment, end, events }.to_bytes(&self.store);
         let [even, odd] = SLOT_OFFSETS;
-        self.file.write_at(&bytes, if next % 2 == 0 { even } else { odd })?;
+        self.file.write_at(&bytes, if next.is_multiple_of(2) { even } else { odd })?;
         *generation = next;
         Ok(())
     }
@@ -152,6 +176,7 @@ mod tests {
             assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap(), Some(mark));
         }
         assert_eq!(Mark::read(&vfs, dir, &[5; 16]).unwrap(), None, "a mark of another store");
+        assert_eq!(Mark::owner(&vfs, dir).unwrap(), Some(STORE));
         // Each flipped bit of the newest slot (the fifth: odd, at 512) leaves the one before.
         let file = vfs.open(&dir.join(MARK_FILE), OpenMode::Write).unwrap();
         for bit in 0..SLOT_BYTES * 8 {

@@ -30,7 +30,6 @@ pub struct TableSizes {
 #[derive(Clone, Debug)]
 pub struct Record {
     record: Proven<ArchivedEventRecord<'static>>,
-    place: u32,
     ordinal: u32,
 }
 
@@ -45,12 +44,6 @@ impl Record {
     #[must_use]
     pub const fn ordinal(&self) -> u32 {
         self.ordinal
-    }
-
-    /// Returns the offset of the event's frame in its segment.
-    #[must_use]
-    pub const fn offset(&self) -> u64 {
-        crate::codec::offset_of(self.place)
     }
 
     /// Checks the frame at the start of a buffer that was read at `offset` of a segment.
@@ -68,33 +61,7 @@ impl Record {
         let source = buffered(buffer);
         let frame =
             event_frame(source.bytes(), seed, offset).map_err(|what| FrameTrouble { what, offset })?;
-        Self::check(&source, 0, &frame, offset, sizes).map_err(|what| FrameTrouble { what, offset })
-    }
-
-    /// Checks all frames in a buffer that was read at `offset` of a segment and returns those of events, in
-    /// the order in which they stand. The records share the buffer.
-    ///
-    /// # Errors
-    /// `Corrupt`, naming the offset, at the first frame that does not check or is cut short.
-    pub fn all_from_buffer(
-        buffer: AlignedVec<16>,
-        offset: u64,
-        seed: FrameSeed,
-        sizes: TableSizes,
-    ) -> Result<Vec<Self>, FrameTrouble> {
-        let source = buffered(buffer);
-        let mut records = Vec::new();
-        let mut start = 0;
-        while let Some(rest) = source.bytes().get(start..).filter(|rest| !rest.is_empty()) {
-            let offset = offset.saturating_add(super::trouble::to_u64(start));
-            let trouble = |what| FrameTrouble { what, offset };
-            let frame = Frame::decode(rest, seed, offset).map_err(|e| trouble(e.to_string()))?;
-            if frame.kind == FrameKind::Event {
-                records.push(Self::check(&source, start, &frame, offset, sizes).map_err(trouble)?);
-            }
-            start += frame.bytes;
-        }
-        Ok(records)
+        Self::check(&source, 0, &frame, sizes).map_err(|what| FrameTrouble { what, offset })
     }
 
     /// Checks the record in a frame whose checksum was checked and which starts at `start` of the source.
@@ -102,10 +69,9 @@ impl Record {
         source: &Arc<Source>,
         start: usize,
         frame: &Frame<'_>,
-        offset: u64,
         sizes: TableSizes,
     ) -> Result<Self, String> {
-        let record = Self::checked_before(source, start, frame.body.len(), frame.ordinal, offset)?;
+        let record = Self::checked_before(source, start, frame)?;
         check_fields(record.get(), sizes)?;
         Ok(record)
     }
@@ -114,14 +80,11 @@ impl Record {
     pub(super) fn checked_before(
         source: &Arc<Source>,
         start: usize,
-        body_bytes: usize,
-        ordinal: u32,
-        offset: u64,
+        frame: &Frame<'_>,
     ) -> Result<Self, String> {
         let body = start.saturating_add(FRAME_HEADER_BYTES);
-        let record = source.record(body..body.saturating_add(body_bytes)).map_err(|e| e.to_string())?;
-        let place = crate::codec::place_of(offset).ok_or("a frame's offset is out of range")?;
-        Ok(Self { record, place, ordinal })
+        let record = source.record(body..body.saturating_add(frame.body.len())).map_err(|e| e.to_string())?;
+        Ok(Self { record, ordinal: frame.ordinal })
     }
 }
 

@@ -8,6 +8,7 @@
 //!   active segment is read frame by frame.
 //! - Where both forms of a segment exist, the sealed one wins if its root checks: the crash came
 //!   between its rename and the removal of the other.
+//! - What does not fit from segment to segment is judged when all were seen: a repair is named in the log itself.
 //! - A system call that fails is an error, never damage.
 
 use std::collections::BTreeMap;
@@ -16,9 +17,11 @@ use std::sync::Arc;
 
 use super::active::ActiveSegment;
 use super::active_index::ActiveIndex;
+use super::chain::{Chain, SealedEnd};
 use super::error::LogError;
-use super::files::{checkpoint_file, is_leftover};
+use super::files::{checkpoint_file, is_leftover, read_checkpoint};
 use super::finding::Finding;
+use super::head::{Head, read_head};
 use super::ids::{IdTables, TierFiles};
 use super::mark::Mark;
 use super::names::{SegmentName, Stage, segment_file};
@@ -27,9 +30,9 @@ use super::sealed::SealedSegment;
 use super::tail::{Tail, Torn, judge};
 use super::upkeep::remove_active;
 use super::view::Segments;
-use crate::codec::{Checkpoint, ControlState, FrameSeed, HEADER_BYTES, HeaderError, SegmentHeader};
+use crate::codec::{Checkpoint, ControlState, FrameSeed, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
-use crate::io::{OpenMode, ProofBudget, Vfs, VfsFile};
+use crate::io::{OpenMode, ProofBudget, Vfs};
 
 /// Directory of the merged fingerprint tables within a store's.
 pub const IDS_DIR: &str = "ids";
@@ -54,7 +57,7 @@ pub struct Recovered {
     pub secret: [u8; 16],
     /// The segments.
     pub segments: Segments,
-    /// The state behind the last event.
+    /// The state behind the last event; in a damaged log, the newest that could be read.
     pub state: ControlState,
     /// The newest mark.
     pub mark: Option<Mark>,
@@ -80,12 +83,26 @@ pub fn recover(
     let mut last = None;
     // Beside a writer, a segment can be sealed and removed between the listing and its opening: look again.
     for _ in 0..if role == Role::Follower { 8 } else { 1 } {
-        match Opening::run(vfs, root, dir, role, budget) {
+        match Opening::run(vfs, root, dir, role, budget, &[]) {
             Err(error) if vanished(&error) => last = Some(error),
             outcome => return outcome,
         }
     }
     Err(last.unwrap_or_else(|| Error::corrupt("the log's files keep changing")))
+}
+
+/// Opens a log for writing whose segments were just repaired: what does not fit because of that is no damage.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_repaired(
+    vfs: &Arc<dyn Vfs>,
+    root: &Path,
+    dir: &Path,
+    budget: &Arc<ProofBudget>,
+    repaired: &[u64],
+) -> Result<Recovered> {
+    Opening::run(vfs, root, dir, Role::Writer, budget, repaired)
 }
 
 fn vanished(error: &Error) -> bool {
@@ -106,20 +123,13 @@ struct Opening<'a> {
     dir: &'a Path,
     ids_dir: PathBuf,
     role: Role,
+    store: [u8; 16],
     mark: Option<Mark>,
     sealed: Vec<Arc<SealedSegment>>,
     rolled: Vec<Arc<ActiveSegment>>,
     torn: Option<Torn>,
     damage: Vec<Finding>,
     frames_read: u64,
-}
-
-/// An active form whose head was read.
-struct Head {
-    header: SegmentHeader,
-    frames_start: u64,
-    path: PathBuf,
-    file: Arc<dyn VfsFile>,
 }
 
 impl<'a> Opening<'a> {
@@ -129,6 +139,7 @@ impl<'a> Opening<'a> {
         dir: &'a Path,
         role: Role,
         budget: &'a Arc<ProofBudget>,
+        repaired: &[u64],
     ) -> Result<Recovered> {
         let mut opening = Self {
             budget,
@@ -136,6 +147,7 @@ impl<'a> Opening<'a> {
             dir,
             ids_dir: root.join(IDS_DIR),
             role,
+            store: [0; 16],
             mark: None,
             sealed: Vec::new(),
             rolled: Vec::new(),
@@ -144,7 +156,8 @@ impl<'a> Opening<'a> {
             frames_read: 0,
         };
         let mut forms = opening.list()?;
-        let identity = opening.identity(&forms)?;
+        let identity = opening.identity(root, &forms)?;
+        opening.store = identity.store;
         opening.mark = Mark::read(&**vfs, root, &identity.store)
             .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
         if role == Role::Follower {
@@ -152,7 +165,7 @@ impl<'a> Opening<'a> {
             forms = opening.list()?;
         }
         opening.check_numbers(&forms);
-        opening.open_all(&forms, identity)
+        opening.open_all(&forms, identity, repaired)
     }
 
     /// Lists the segments; a writer removes what a crash left beside them.
@@ -180,22 +193,31 @@ impl<'a> Opening<'a> {
         Ok(forms)
     }
 
-    /// Reads the store's identity from the first head that can be read.
-    fn identity(&self, forms: &BTreeMap<u64, Forms>) -> Result<SegmentHeader> {
+    /// Reads the store's identity from the first head that can be read and that is not of another store than the
+    /// mark file.
+    fn identity(&self, root: &Path, forms: &BTreeMap<u64, Forms>) -> Result<SegmentHeader> {
+        let owner = Mark::owner(&**self.vfs, root)
+            .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
+        let mut first = None;
         let mut first_error = None;
         for (number, found) in forms {
             let stage = if found.sealed { Stage::Sealed } else { Stage::Active };
             match self.head(*number, stage) {
-                Ok(head) => return Ok(head.header),
+                Ok(head) if owner.is_none_or(|owner| owner == head.header.store) => return Ok(head.header),
+                Ok(head) => {
+                    first.get_or_insert(head.header);
+                }
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
                     first_error.get_or_insert(error);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Err(first_error.unwrap_or_else(|| {
-            Error::new(ErrorKind::NotFound, Code::Store, "there is no store here").at_path(self.dir)
-        }))
+        first.ok_or_else(|| {
+            first_error.unwrap_or_else(|| {
+                Error::new(ErrorKind::NotFound, Code::Store, "there is no store here").at_path(self.dir)
+            })
+        })
     }
 
     fn check_numbers(&mut self, forms: &BTreeMap<u64, Forms>) {
@@ -228,8 +250,13 @@ impl<'a> Opening<'a> {
         });
     }
 
-    fn open_all(mut self, forms: &BTreeMap<u64, Forms>, identity: SegmentHeader) -> Result<Recovered> {
-        let mut state: Option<ControlState> = None;
+    fn open_all(
+        mut self,
+        forms: &BTreeMap<u64, Forms>,
+        identity: SegmentHeader,
+        repaired: &[u64],
+    ) -> Result<Recovered> {
+        let mut chain = Chain::default();
         let mut active: Option<Arc<ActiveSegment>> = None;
         let last = forms.keys().next_back().copied().unwrap_or(0);
         for (number, found) in forms {
@@ -240,7 +267,7 @@ impl<'a> Opening<'a> {
                     let mut finding = Finding::of(error.at_path(at))?;
                     finding.segment.get_or_insert(*number);
                     self.damage.push(finding);
-                    state = None;
+                    chain.interrupt();
                     continue;
                 }
             };
@@ -248,20 +275,20 @@ impl<'a> Opening<'a> {
             if header.store != identity.store {
                 let what = "the segment belongs to another store".to_owned();
                 self.damage.push(Finding::of(LogError::Chain(what).at(self.dir, *number, 0))?);
+                chain.interrupt();
                 continue;
             }
-            self.check_chain(
-                *number,
-                &header,
-                state.as_ref(),
-                number == forms.keys().next().unwrap_or(number),
-            )?;
-            state = Some(after);
+            chain.add(&header, after, opened.sealed_end());
             match opened {
                 One::Sealed(segment) => self.sealed.push(segment),
                 One::Active(segment, _) if *number == last => active = Some(segment),
                 One::Active(segment, _) => self.rolled.push(segment),
             }
+        }
+        let (state, suspicions) = chain.judge(repaired);
+        for suspicion in suspicions {
+            let finding = LogError::Chain(suspicion.what).at(self.dir, suspicion.segment, 0);
+            self.damage.push(Finding::of(finding)?);
         }
         if active.is_none() && self.damage.is_empty() {
             let what = "the active segment is missing".to_owned();
@@ -273,42 +300,12 @@ impl<'a> Opening<'a> {
             store: identity.store,
             secret: identity.secret,
             segments: Segments { sealed: self.sealed, rolled: self.rolled, active, ids: Arc::new(ids) },
-            state: state.unwrap_or_default(),
+            state,
             mark: self.mark,
             torn: self.torn,
             damage: self.damage,
             frames_read: self.frames_read,
         })
-    }
-
-    /// A segment starts in the state in which the one before it ended, and names its root where it is known.
-    fn check_chain(
-        &mut self,
-        number: u64,
-        header: &SegmentHeader,
-        before: Option<&ControlState>,
-        first: bool,
-    ) -> Result<()> {
-        let mut wrong = Vec::new();
-        match before {
-            Some(before) if *before != header.state => {
-                wrong.push("the segment does not start where the one before it ends".to_owned());
-            }
-            None if first && header.state.arrivals > 0 && header.state.evicted.is_empty() => {
-                wrong.push(format!("the segments before number {number} are missing"));
-            }
-            _ => {}
-        }
-        if let Some(prev) = self.sealed.last().filter(|prev| prev.number() + 1 == number)
-            && header.prev_root != [0; 32]
-            && header.prev_root != *prev.root()
-        {
-            wrong.push("the segment names another root for the one before it".to_owned());
-        }
-        for what in wrong {
-            self.damage.push(Finding::of(LogError::Chain(what).at(self.dir, number, 0))?);
-        }
-        Ok(())
     }
 
     fn open_one(
@@ -320,11 +317,15 @@ impl<'a> Opening<'a> {
     ) -> Result<One> {
         if found.sealed {
             let path = self.dir.join(segment_file(number, Stage::Sealed));
-            let sealed = SealedSegment::open(self.vfs, &path, self.budget);
+            let sealed = SealedSegment::open(self.vfs, &path, self.budget).and_then(|segment| {
+                let other = || LogError::Chain(format!("the file says it is segment {}", segment.number()));
+                if segment.number() == number { Ok(segment) } else { Err(other().at(&path, number, 0)) }
+            });
             if !found.active {
                 return sealed.map(|segment| One::Sealed(Arc::new(segment)));
             }
             if let Ok(segment) = sealed
+                && *segment.store() == self.store
                 && segment.verify_root().is_ok()
             {
                 if self.role == Role::Writer {
@@ -341,28 +342,7 @@ impl<'a> Opening<'a> {
     fn head(&self, number: u64, stage: Stage) -> Result<Head> {
         let path = self.dir.join(segment_file(number, stage));
         let mode = if self.role == Role::Writer { OpenMode::Write } else { OpenMode::Read };
-        let place = |e: LogError| e.at(&path, number, 0);
-        let read = |file: &dyn VfsFile, bytes: usize| -> Result<Vec<u8>> {
-            let mut buffer = vec![0; bytes];
-            let found =
-                file.read_at(&mut buffer, 0).map_err(|e| place(LogError::io("read a segment's head")(e)))?;
-            buffer.truncate(found);
-            Ok(buffer)
-        };
-        let file = self.vfs.open(&path, mode).map_err(|e| place(LogError::io("open a segment")(e)))?;
-        let size = file.size().map_err(|e| place(LogError::io("read a segment's size")(e)))?;
-        let whole = SegmentHeader::peek_bytes(&read(&*file, HEADER_BYTES)?).map_err(|e| place(e.into()))?;
-        if whole as u64 > size {
-            let short =
-                HeaderError::Short { found: usize::try_from(size).unwrap_or(usize::MAX), expected: whole };
-            return Err(place(short.into()));
-        }
-        let (header, frames_start) =
-            SegmentHeader::from_bytes(&read(&*file, whole)?).map_err(|e| place(e.into()))?;
-        if header.segment != number {
-            return Err(place(LogError::Chain(format!("the file says it is segment {}", header.segment))));
-        }
-        Ok(Head { header, frames_start: frames_start as u64, path, file })
+        read_head(&**self.vfs, &path, number, mode)
     }
 
     /// A rolled segment is whole: everything up to the length that the next head names was durable.
@@ -375,10 +355,10 @@ impl<'a> Opening<'a> {
             .size()
             .map_err(|e| LogError::io("read a segment's size")(e).at(&head.path, number, 0))?;
         let limit = next.map_or(size, |next| next.header.prev_bytes);
-        let found = self.scan(&head, limit)?;
+        let found = self.scan(&head, limit, self.checkpoint(&head))?;
         if let Some(error) = found.stop {
             let finding = Finding::of(error.at(&head.path, number, found.end))?;
-            self.damage.push(self.with_events_behind(&head, found.end, finding)?);
+            self.damage.push(Self::with_events_behind(&head, found.end, finding)?);
         }
         Ok(One::active(head, found.index, found.end, found.state))
     }
@@ -388,18 +368,31 @@ impl<'a> Opening<'a> {
         let place = |e: LogError| e.at(&head.path, number, 0);
         let size = head.file.size().map_err(|e| place(LogError::io("read a segment's size")(e)))?;
         let marked = self.mark.filter(|mark| mark.segment == number).map_or(0, |mark| mark.end);
-        let limit = match self.role {
-            Role::Follower => marked.max(head.frames_start),
-            Role::Writer | Role::Reader => size,
+        let checkpoint = self.checkpoint(&head);
+        let covered = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.end);
+        // Mark file and checkpoint both were written after the sync of what they name.
+        let (limit, known) = match self.role {
+            Role::Follower => (marked.max(head.frames_start), marked),
+            Role::Writer | Role::Reader => (size, marked.max(covered)),
         };
-        let found = self.scan(&head, limit)?;
-        let marked_end = if marked > size.max(found.end) || found.stop.is_some() { marked } else { 0 };
-        if found.stop.is_some() || marked_end > 0 {
+        let found = self.scan(&head, limit, checkpoint)?;
+        let known_end = if known > size.max(found.end) || found.stop.is_some() { known } else { 0 };
+        if found.stop.is_some() || known_end > 0 {
             let seed = seed_of(&head.header);
-            let tail = judge(&*head.file, seed, found.end, marked_end).map_err(&place)?;
+            let tail = judge(&*head.file, seed, found.end, known_end).map_err(&place)?;
+            if self.role == Role::Writer && covered > found.end && matches!(tail, Tail::Torn { .. }) {
+                // Once the segment grew again it would pass for a checkpoint of what was written instead.
+                self.remove_checkpoint(number)?;
+            }
             self.take_tail(&head, &found, tail)?;
         }
         Ok(One::active(head, found.index, found.end, found.state))
+    }
+
+    fn remove_checkpoint(&self, number: u64) -> Result<()> {
+        let path = self.dir.join(checkpoint_file(number));
+        let removed = self.vfs.remove(&path).and_then(|()| self.vfs.sync_dir(self.dir));
+        removed.map_err(|e| Error::io("cannot remove a checkpoint", e).at_path(path))
     }
 
     fn take_tail(&mut self, head: &Head, found: &Scan, tail: Tail) -> Result<()> {
@@ -425,7 +418,7 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    fn with_events_behind(&self, head: &Head, offset: u64, finding: Finding) -> Result<Finding> {
+    fn with_events_behind(head: &Head, offset: u64, finding: Finding) -> Result<Finding> {
         let place = |e: LogError| e.at(&head.path, head.header.segment, offset);
         Ok(match judge(&*head.file, seed_of(&head.header), offset, 0).map_err(place)? {
             Tail::Torn { events, .. } | Tail::Damaged { events, .. } => finding.with_events_behind(events),
@@ -433,8 +426,8 @@ impl<'a> Opening<'a> {
         })
     }
 
-    fn scan(&mut self, head: &Head, limit: u64) -> Result<Scan> {
-        let start = self.checkpoint(head, limit).unwrap_or_else(|| ScanStart {
+    fn scan(&mut self, head: &Head, limit: u64, checkpoint: Option<Checkpoint>) -> Result<Scan> {
+        let start = checkpoint.and_then(|known| resume(head, limit, known)).unwrap_or_else(|| ScanStart {
             offset: head.frames_start,
             index: ActiveIndex::default(),
             state: head.header.state.clone(),
@@ -445,42 +438,34 @@ impl<'a> Opening<'a> {
         Ok(found)
     }
 
-    /// Reads the checkpoint of a segment; anything wrong with it only means a longer scan.
-    fn checkpoint(&self, head: &Head, limit: u64) -> Option<ScanStart> {
-        let path = self.dir.join(checkpoint_file(head.header.segment));
-        let file = self.vfs.open(&path, OpenMode::Read).ok()?;
-        let mut bytes = vec![0; usize::try_from(file.size().ok()?).ok()?];
-        let read = file.read_at(&mut bytes, 0).ok()?;
-        let checkpoint = match Checkpoint::from_bytes(bytes.get(..read)?) {
-            Ok(checkpoint) => checkpoint,
-            Err(what) => {
-                tracing::warn!(path = %path.display(), what, "a checkpoint is not used; the segment is scanned");
-                return None;
-            }
-        };
-        let fits = checkpoint.store == head.header.store
-            && checkpoint.segment == head.header.segment
-            && checkpoint.end <= limit
-            && checkpoint.end >= head.frames_start
-            && checkpoint.state.arrivals.checked_sub(head.header.state.arrivals)
-                == Some(checkpoint.entries.len() as u64);
-        if !fits {
-            return None;
-        }
-        let mut dangling = checkpoint.dangling.into_iter().peekable();
-        let mut index = ActiveIndex::default();
-        for (ordinal, entry) in checkpoint.entries.into_iter().enumerate() {
-            let mut named = Vec::new();
-            while let Some((cause, _)) = dangling.next_if(|(_, namer)| *namer as usize == ordinal) {
-                named.push(cause);
-            }
-            index.push(entry, named);
-        }
-        Some(ScanStart { offset: checkpoint.end, index, state: checkpoint.state })
+    fn checkpoint(&self, head: &Head) -> Option<Checkpoint> {
+        read_checkpoint(&**self.vfs, self.dir, &head.header.store, head.header.segment)
     }
 }
 
-fn seed_of(header: &SegmentHeader) -> FrameSeed {
+/// Starts a scan where a checkpoint ends, if it is one of these frames.
+fn resume(head: &Head, limit: u64, checkpoint: Checkpoint) -> Option<ScanStart> {
+    let events = checkpoint.state.arrivals.checked_sub(head.header.state.arrivals);
+    let fits = checkpoint.end <= limit
+        && checkpoint.end >= head.frames_start
+        && events == Some(checkpoint.entries.len() as u64);
+    if !fits {
+        return None;
+    }
+    let mut dangling = checkpoint.dangling.into_iter().peekable();
+    let mut index = ActiveIndex::default();
+    for (ordinal, entry) in checkpoint.entries.into_iter().enumerate() {
+        let mut named = Vec::new();
+        while let Some((cause, _)) = dangling.next_if(|(_, namer)| *namer as usize == ordinal) {
+            named.push(cause);
+        }
+        index.push(entry, named);
+    }
+    Some(ScanStart { offset: checkpoint.end, index, state: checkpoint.state })
+}
+
+/// Returns what the checksums of a segment's frames start from.
+pub fn seed_of(header: &SegmentHeader) -> FrameSeed {
     FrameSeed::new(&header.store, header.segment, header.form.code())
 }
 
@@ -493,6 +478,13 @@ enum One {
 impl One {
     fn active(head: Head, index: ActiveIndex, end: u64, after: ControlState) -> Self {
         Self::Active(Arc::new(ActiveSegment::new(head.header, head.path, head.file, index, end)), after)
+    }
+
+    fn sealed_end(&self) -> Option<SealedEnd> {
+        match self {
+            Self::Sealed(segment) => Some(SealedEnd { events: segment.events(), root: *segment.root() }),
+            Self::Active(..) => None,
+        }
     }
 
     fn bounds(&self) -> Result<(SegmentHeader, ControlState)> {

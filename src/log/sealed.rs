@@ -8,23 +8,25 @@
 //!   not checked again while the segment stays open.
 //! - Damage is `Corrupt` and names the file; files, maps or memory that run out are `Io`.
 
+mod lookups;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::codec::{
-    BlockEntry, ControlState, Fingerprint, Form, Frame, FrameSeed, HostEntry, Section, SegmentHeader,
-    TRAILER_BYTES, TableEntry, Trailer, offset_of,
+    ControlState, Form, FrameSeed, HostEntry, Section, SegmentHeader, TRAILER_BYTES, TableError, Trailer,
 };
-use crate::contract::{Error, Result};
+use crate::contract::{Error, ErrorKind, Result};
 use crate::io::{OpenMode, ProofBudget, Validated, Vfs, VfsFile};
 
 use super::blocks::Blocks;
-use super::checked::{CheckedTable, FrameMarks, TableHits};
-use super::cursor::HostCursor;
+use super::checked::{CheckedTable, FrameMarks};
 use super::directory::Directory;
-use super::record::{Record, Source, TableSizes, bytes_from, event_frame};
+use super::record::{Source, TableSizes, bytes_from};
 use super::trouble::{footer_error, header_error, io_error, read_exactly, table_error, to_u64, to_usize};
+
+pub use lookups::Hits;
 
 /// A sealed segment, open. Share it in an `Arc`.
 pub struct SealedSegment {
@@ -34,8 +36,6 @@ pub struct SealedSegment {
     trailer: Trailer,
     bytes: u64,
     secret: [u8; 16],
-    prev_bytes: u64,
-    prev_root: [u8; 32],
     first_arrival: u64,
     sizes: TableSizes,
     seed: FrameSeed,
@@ -100,8 +100,6 @@ impl SealedSegment {
             budget: Arc::clone(budget),
             bytes,
             secret: header.secret,
-            prev_bytes: header.prev_bytes,
-            prev_root: header.prev_root,
             first_arrival: header.state.arrivals,
             sizes,
             seed: FrameSeed::new(&header.store, segment, Form::Sealed.code()),
@@ -120,7 +118,7 @@ impl SealedSegment {
         self.trailer.segment
     }
 
-    /// Returns the store's identity.
+    /// Returns the identity of the store that the segment belongs to.
     #[must_use]
     pub const fn store(&self) -> &[u8; 16] {
         &self.trailer.store
@@ -148,18 +146,6 @@ impl SealedSegment {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Returns the root of the segment before this one; zeros for the first.
-    #[must_use]
-    pub const fn prev_root(&self) -> &[u8; 32] {
-        &self.prev_root
-    }
-
-    /// Returns the length of the active form of the segment before this one; zero for the first.
-    #[must_use]
-    pub const fn prev_bytes(&self) -> u64 {
-        self.prev_bytes
     }
 
     /// Returns the secret that keys id fingerprints.
@@ -210,123 +196,6 @@ impl SealedSegment {
     #[must_use]
     pub fn hosts(&self) -> &[HostEntry] {
         self.directory.entries()
-    }
-
-    /// Iterates over the events of a host with a `seq` of at least `from_seq`, rising.
-    ///
-    /// Costs a search in the block index and a walk over part of one block; then each record where it lies.
-    ///
-    /// # Errors
-    /// `Io` when the file cannot be mapped, `Corrupt` when the block index is damaged.
-    pub fn seek(self: &Arc<Self>, host: u32, from_seq: u64) -> Result<HostCursor> {
-        let Some(entry) = self.directory.get(host).filter(|entry| entry.last_seq >= from_seq) else {
-            return Ok(HostCursor::empty(self));
-        };
-        let start = self.blocks()?.start_of(entry, from_seq);
-        Ok(HostCursor::new(self, entry, offset_of(start), from_seq))
-    }
-
-    /// Reads the event whose frame starts at an offset that a look-up gave.
-    ///
-    /// The first read of a frame checks it: about 0.5 us for 400 bytes. Later ones touch its header alone.
-    ///
-    /// # Errors
-    /// `Corrupt` when no whole frame of an event stands there, `Io` when the file cannot be mapped.
-    pub fn record_at(&self, offset: u64) -> Result<Record> {
-        self.frame_at(offset, self.trailer.frames_end).map(|(record, _)| record)
-    }
-
-    /// Reads the event at an offset; returns it and where the next frame starts.
-    pub(super) fn frame_at(&self, offset: u64, end: u64) -> Result<(Record, u64)> {
-        let map = self.map()?;
-        let corrupt = |what: String| self.place(Error::corrupt(what), offset);
-        if offset < self.trailer.frames_start || offset >= end || !offset.is_multiple_of(8) {
-            return Err(corrupt("no frame can start here".to_owned()));
-        }
-        let start = to_usize(offset);
-        let bytes = bytes_from(&map.source, offset);
-        let bytes = bytes.get(..to_usize(end - offset)).unwrap_or_default();
-        if map.frames.is_set(offset) {
-            let frame = Frame::read_again(bytes).map_err(|e| corrupt(e.to_string()))?;
-            let record = Record::checked_before(&map.source, start, frame.body.len(), frame.ordinal, offset)
-                .map_err(corrupt)?;
-            return Ok((record, offset + to_u64(frame.bytes)));
-        }
-        let frame = event_frame(bytes, self.seed, offset).map_err(corrupt)?;
-        let record = Record::check(&map.source, start, &frame, offset, self.sizes).map_err(corrupt)?;
-        map.frames.set(offset);
-        Ok((record, offset + to_u64(frame.bytes)))
-    }
-
-    /// Finds the events whose id has a fingerprint, rising by offset; the ids are still to be compared.
-    ///
-    /// # Errors
-    /// `Corrupt` when the id table is damaged, `Io` when the file cannot be mapped.
-    pub fn candidates(&self, fingerprint: Fingerprint) -> Result<Hits<'_>> {
-        let (table, bytes) = self.table(Section::Ids)?;
-        table.find(bytes, fingerprint).map(Hits).map_err(|e| self.table_trouble(e, Section::Ids))
-    }
-
-    /// Finds the events that name a cause with this fingerprint which was not held when they were written,
-    /// rising by offset; the cause's id is still to be compared.
-    ///
-    /// # Errors
-    /// `Corrupt` when the table is damaged, `Io` when the file cannot be mapped.
-    pub fn unresolved(&self, fingerprint: Fingerprint) -> Result<Hits<'_>> {
-        if self.trailer.unresolved == 0 {
-            return Ok(Hits::default());
-        }
-        let (table, bytes) = self.table(Section::Unresolved)?;
-        table.find(bytes, fingerprint).map(Hits).map_err(|e| self.table_trouble(e, Section::Unresolved))
-    }
-
-    /// Returns how many causes were not held when their events were written, without reading anything.
-    #[must_use]
-    pub const fn unresolved_len(&self) -> u64 {
-        self.trailer.unresolved
-    }
-
-    /// Returns the offset of the event with this ordinal, or `None` past the end.
-    ///
-    /// # Errors
-    /// `Corrupt` when the section is damaged, `Io` when the file cannot be mapped.
-    pub fn arrival(&self, ordinal: u32) -> Result<Option<u64>> {
-        Ok(self.arrivals()?.nth(to_usize(u64::from(ordinal))))
-    }
-
-    /// Iterates over the offsets of all events in the order in which they arrived.
-    ///
-    /// # Errors
-    /// `Corrupt` when the section is damaged, `Io` when the file cannot be mapped.
-    pub fn arrivals(&self) -> Result<Offsets<'_>> {
-        Ok(Offsets(self.section(Section::Arrivals)?.as_chunks().0.iter()))
-    }
-
-    /// Iterates over the offsets of all events of a type, in file order.
-    ///
-    /// # Errors
-    /// `Corrupt` when the section is damaged, `Io` when the file cannot be mapped.
-    pub fn of_kind(&self, kind: u32) -> Result<Offsets<'_>> {
-        let words = self.section(Section::Kinds)?.as_chunks::<4>().0;
-        let number = |bytes: &[u8; 4]| to_usize(u64::from(u32::from_le_bytes(*bytes)));
-        let list = || {
-            let kind = to_usize(u64::from(kind));
-            if kind >= to_usize(u64::from(self.sizes.types)) {
-                return Some([].iter());
-            }
-            let start = number(words.get(kind)?);
-            let end = number(words.get(kind + 1)?);
-            let lists = words.get(to_usize(u64::from(self.sizes.types)) + 1..)?;
-            Some(lists.get(start..end)?.iter())
-        };
-        let damaged = || Error::corrupt("the type lists are damaged");
-        let offset = self.trailer.section(Section::Kinds).offset;
-        list().map(Offsets).ok_or_else(|| self.place(damaged(), offset))
-    }
-
-    /// Returns all entries of the id table, by fingerprint; for merging tables.
-    pub(super) fn id_entries(&self) -> Result<(&CheckedTable, &[u8])> {
-        self.table(Section::Ids)
     }
 
     pub(super) fn trailer(&self) -> &Trailer {
@@ -385,7 +254,7 @@ impl SealedSegment {
         Ok((cell.get_or_init(|| table), bytes))
     }
 
-    pub(super) fn table_trouble(&self, error: crate::codec::TableError, section: Section) -> Error {
+    pub(super) fn table_trouble(&self, error: TableError, section: Section) -> Error {
         self.place(table_error(error), self.trailer.section(section).offset)
     }
 
@@ -426,6 +295,37 @@ fn read_trailer(file: &dyn VfsFile, path: &Path, bytes: u64) -> Result<Trailer> 
     Trailer::from_bytes(trailer, bytes).map_err(footer_error)
 }
 
+/// Reads the trailer of a file; `None` when it is damaged.
+///
+/// # Errors
+/// `Io`.
+pub(super) fn sealed_trailer(vfs: &dyn Vfs, path: &Path) -> Result<Option<Trailer>> {
+    let file = vfs.open(path, OpenMode::Read).map_err(|e| io_error("open", path, e))?;
+    let bytes = file.size().map_err(|e| io_error("measure", path, e))?;
+    whole(read_trailer(&*file, path, bytes))
+}
+
+/// Reads the state behind a file's last record, whatever else of the file is damaged; `None` when it is itself.
+///
+/// # Errors
+/// `Io`.
+pub(super) fn sealed_state(vfs: &dyn Vfs, path: &Path) -> Result<Option<ControlState>> {
+    let Some(trailer) = sealed_trailer(vfs, path)? else { return Ok(None) };
+    let file = vfs.open(path, OpenMode::Read).map_err(|e| io_error("open", path, e))?;
+    let place = trailer.section(Section::State);
+    let bytes = read_exactly(&*file, path, place.offset, to_usize(place.bytes));
+    whole(bytes.and_then(|bytes| check_section(&trailer, Section::State, &bytes).and_then(state_of)))
+}
+
+/// Turns damage into nothing.
+fn whole<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn read_header(file: &dyn VfsFile, path: &Path, trailer: &Trailer) -> Result<SegmentHeader> {
     let bytes = read_exactly(file, path, 0, to_usize(trailer.frames_start))?;
     header_of(&bytes, trailer)
@@ -460,58 +360,3 @@ pub(super) fn check_section<'a>(trailer: &Trailer, section: Section, bytes: &'a 
     let message = format!("the {} does not match its checksum", section.name());
     Err(Error::corrupt(message).at_offset(trailer.segment, place.offset))
 }
-
-/// Offsets of events that a table gave, rising.
-#[derive(Clone, Debug, Default)]
-pub struct Hits<'a>(TableHits<'a>);
-
-fn offset_in(entry: TableEntry) -> u64 {
-    let [place, _] = entry.columns;
-    offset_of(place)
-}
-
-impl Iterator for Hits<'_> {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        self.0.next().map(offset_in)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl DoubleEndedIterator for Hits<'_> {
-    fn next_back(&mut self) -> Option<u64> {
-        self.0.next_back().map(offset_in)
-    }
-}
-
-/// Offsets of events that a list gave, in its order.
-#[derive(Clone, Debug)]
-pub struct Offsets<'a>(std::slice::Iter<'a, [u8; 4]>);
-
-impl Iterator for Offsets<'_> {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        self.0.next().map(|place| offset_of(u32::from_le_bytes(*place)))
-    }
-
-    fn nth(&mut self, n: usize) -> Option<u64> {
-        self.0.nth(n).map(|place| offset_of(u32::from_le_bytes(*place)))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl DoubleEndedIterator for Offsets<'_> {
-    fn next_back(&mut self) -> Option<u64> {
-        self.0.next_back().map(|place| offset_of(u32::from_le_bytes(*place)))
-    }
-}
-
-impl ExactSizeIterator for Offsets<'_> {}

@@ -81,7 +81,8 @@ impl Sections {
                 entry.end = end;
             }
             _ => {
-                self.directory.push(HostEntry { host, events: 1, first_seq: seq, last_seq: seq, start, end })
+                let entry = HostEntry { host, events: 1, first_seq: seq, last_seq: seq, start, end };
+                self.directory.push(entry);
             }
         }
     }
@@ -109,13 +110,13 @@ impl Sections {
         if let Some(missing) = self.arrivals.iter().position(|place| *place == 0) {
             return Err(Error::corrupt(format!("no event has the ordinal {missing}")));
         }
-        let blocks: Vec<u8> = self.blocks.iter().flat_map(BlockEntry::to_bytes).collect();
+        let blocks: Vec<u8> = self.blocks.iter().flat_map(|block| block.to_bytes()).collect();
         each(Section::Blocks, &blocks)?;
         each(Section::Arrivals, &le_bytes(self.arrivals.iter().copied()))?;
         each(Section::Kinds, &self.kinds_bytes()?)?;
         each(Section::Ids, &table_of(&mut self.ids).map_err(table_error)?)?;
         each(Section::Unresolved, &table_of(&mut self.unresolved).map_err(table_error)?)?;
-        let directory: Vec<u8> = self.directory.iter().flat_map(HostEntry::to_bytes).collect();
+        let directory: Vec<u8> = self.directory.iter().flat_map(|host| host.to_bytes()).collect();
         each(Section::Directory, &directory)?;
         each(Section::State, &state.to_bytes().map_err(Error::corrupt)?)?;
         Ok(to_u64(self.unresolved.len()))

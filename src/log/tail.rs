@@ -3,22 +3,18 @@
 //! Invariants:
 //! - *Free*: nothing but zeros from where the frames end. Nothing is reported.
 //! - *Damage*: bytes that do not check below a durable end. A durable end is named by a group mark or a
-//!   watermark behind the bad bytes, or by the mark file as long as the file reaches that far. Damage
-//!   is never cut.
+//!   watermark behind the bad bytes, or by the mark file or a checkpoint as long as the file reaches that far.
+//!   Damage is never cut.
 //! - *Torn*: all else. The last group was never confirmed, so what checks of it stays and the rest is
 //!   cut, also when good frames stand behind the bad one. A file that ends before the marked end is torn too:
 //!   nothing is there that a cut could destroy; the report says how many confirmed bytes are missing.
 
 use std::path::PathBuf;
 
-use rkyv::util::AlignedVec;
-
 use super::error::LogError;
-use crate::codec::{FRAME_ALIGN, FRAME_HEADER_BYTES, Frame, FrameKind, FrameSeed, GroupMark};
+use super::resync::each_frame;
+use crate::codec::{Frame, FrameKind, FrameSeed, GroupMark};
 use crate::io::VfsFile;
-
-/// Bytes read at once.
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// A torn tail: the end of a log that was being written when the process or the machine stopped.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -34,7 +30,7 @@ pub struct Torn {
     pub bytes: u64,
     /// Whole events within these bytes, behind the first bad frame, that were never confirmed.
     pub events: u64,
-    /// Bytes that the mark file says were synced and that the file does not hold any more. Acknowledged
+    /// Bytes that mark file or checkpoint say were synced and that the file does not hold any more. Acknowledged
     /// events were in them.
     pub missing_bytes: u64,
 }
@@ -81,7 +77,7 @@ pub enum Tail {
 
 /// Judges the bytes from `offset`, where the first frame that does not check starts.
 ///
-/// `marked_end` is the durable end in the mark file, zero when it names none in this segment.
+/// `marked_end` is the durable end that mark file or checkpoint name, zero when they name none in this segment.
 ///
 /// # Errors
 /// System calls.
@@ -118,30 +114,7 @@ struct Survey {
 impl Survey {
     fn run(file: &dyn VfsFile, seed: FrameSeed, from: u64, size: u64) -> Result<Self, LogError> {
         let mut survey = Self { last_byte: None, durable_end: 0, events: 0 };
-        let mut buffer = AlignedVec::<16>::new();
-        let mut body = AlignedVec::<16>::new();
-        let (mut start, mut skip_to) = (from, from);
-        while start < size {
-            // A header that starts at the end of one chunk is whole in the next: chunks overlap by one.
-            read(file, &mut buffer, start, CHUNK_BYTES + FRAME_HEADER_BYTES)?;
-            if let Some(last) = buffer.iter().rposition(|byte| *byte != 0) {
-                survey.last_byte = Some(start + last as u64);
-                for at in (0..buffer.len().min(CHUNK_BYTES)).step_by(FRAME_ALIGN) {
-                    let offset = start + at as u64;
-                    let Some(head) = buffer.get(at..).filter(|_| offset >= skip_to) else { continue };
-                    let Ok((_, bytes)) = Frame::peek(head) else { continue };
-                    if bytes as u64 > size - offset {
-                        continue;
-                    }
-                    read(file, &mut body, offset, bytes)?;
-                    if let Ok(frame) = Frame::decode(&body, seed, offset) {
-                        survey.take(&frame);
-                        skip_to = offset + bytes as u64;
-                    }
-                }
-            }
-            start += CHUNK_BYTES as u64;
-        }
+        survey.last_byte = each_frame(file, seed, from, size, |_, frame| survey.take(frame))?;
         Ok(survey)
     }
 
@@ -156,12 +129,4 @@ impl Survey {
             }
         }
     }
-}
-
-fn read(file: &dyn VfsFile, buffer: &mut AlignedVec<16>, offset: u64, bytes: usize) -> Result<(), LogError> {
-    buffer.clear();
-    buffer.resize(bytes, 0);
-    let read = file.read_at(buffer, offset).map_err(LogError::io("read a segment"))?;
-    buffer.resize(read, 0);
-    Ok(())
 }

@@ -104,12 +104,6 @@ impl Tier {
         self.header.covered.len()
     }
 
-    /// Returns its size in bytes.
-    #[must_use]
-    pub const fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

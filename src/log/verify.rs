@@ -184,7 +184,7 @@ impl Check<'_> {
             let bytes = bytes_from(source, offset).get(..to_usize(end - offset)).unwrap_or_default();
             let checked = event_frame(bytes, segment.seed(), offset).and_then(|frame| {
                 let start = to_usize(offset);
-                let record = Record::check(source, start, &frame, offset, segment.sizes())?;
+                let record = Record::check(source, start, &frame, segment.sizes())?;
                 let (host, seq) = (record.get().host.to_native(), record.get().seq.to_native());
                 if hosts.peek().is_none_or(|entry| entry.host != host)
                     || last_seq.is_some_and(|last| last >= seq)

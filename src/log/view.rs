@@ -212,14 +212,6 @@ impl View {
 }
 
 impl Part<'_> {
-    /// Returns the segment's number.
-    pub fn number(&self) -> u64 {
-        match self {
-            Self::Sealed(segment) => segment.number(),
-            Self::Active(segment, _) => segment.number(),
-        }
-    }
-
     /// Returns the number of events.
     pub fn events(&self) -> u64 {
         match self {

@@ -188,7 +188,8 @@ impl Core {
         self.writer.confirm()?;
         let checkpointed = self.checkpoint();
         self.writer.close()?;
-        sealed.and(checkpointed)
+        let index = self.index.lock().take().map_or(Ok(()), Index::close);
+        sealed.and(checkpointed).and(index)
     }
 
     /// One round of the upkeep thread after a quiet time.

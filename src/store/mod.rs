@@ -12,6 +12,7 @@ mod ordered;
 mod progress;
 mod reader;
 mod reindex;
+mod repair;
 mod report;
 mod ring;
 mod snapshot;
@@ -37,13 +38,14 @@ pub use events::Events;
 pub use options::{Durability, Options};
 pub use progress::Progress;
 pub use reindex::{ReindexReport, reindex};
+pub use repair::{RepairMode, RepairReport, repair};
 pub use report::OpenReport;
 pub use snapshot::Snapshot;
 pub use sources::{Clock, IdFactory, Random, SystemClock, SystemRandom, UuidV7};
 pub use stats::{HostStats, SegmentForm, SegmentStats, Stats, TypeStats};
 pub use verify::{MissingCause, VerifyOutcome, VerifyReport, verify};
 
-pub use crate::log::{Finding, StoredEvent, Torn};
+pub use crate::log::{Finding, LostRange, StoredEvent, Torn};
 
 use crate::contract::{Code, Cursor, Error, ErrorKind, EventFields, EventId, HostId, Result};
 use crate::log::Outcome;
@@ -68,7 +70,7 @@ struct Inner {
 
 enum Mode {
     Writer(Upkeep),
-    Reader(Reader),
+    Reader(Box<Reader>),
 }
 
 /// The writing half and its thread.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::core::{Core, Wake, keep_up};
+use super::core::{Core, keep_up};
 use super::options::{Durability, Options};
 use super::reader::Reader;
 use super::report::OpenReport;
@@ -18,7 +18,7 @@ use super::ring;
 use super::{Inner, Mode, Store};
 use crate::codec::{ControlState, Form, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
-use crate::index::Index;
+use crate::index::{Index, IndexState, RebuildReason};
 use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
 use crate::log::{
     MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active, recover,
@@ -114,7 +114,7 @@ fn open_locked(path: &Path, options: Options, locks: Locks) -> Result<Store> {
     let mode = match read_only {
         Some(reason) => {
             report.read_only = Some(reason);
-            Mode::Reader(Reader::fixed(recovered))
+            Mode::Reader(Box::new(Reader::fixed(recovered)))
         }
         None => Mode::Writer(start_writer(path, &options, recovered, budget, &mut report)?),
     };
@@ -150,7 +150,7 @@ fn start_writer(
         mark.write(active.number(), active.written_end(), active.synced().into())
     };
     sync().map_err(|e| Error::io("cannot sync the active segment", e).at_path(active.path()))?;
-    let (index, index_state) = Index::open(&*options.vfs, &path.join(INDEX_FILE), &store)?;
+    let (index, index_state) = open_index(path, options, &store, (active.number(), active.written_end()))?;
     report.index = Some(index_state);
     let writer_options = WriterOptions {
         segment_bytes_max: options.segment_bytes_max,
@@ -178,13 +178,39 @@ fn start_writer(
     Ok(super::Upkeep::new(core, thread))
 }
 
+/// Opens the index; one that knows more than the log is not of this log and is made anew.
+fn open_index(
+    path: &Path,
+    options: &Options,
+    store: &[u8; 16],
+    log_end: (u64, u64),
+) -> Result<(Index, IndexState)> {
+    let path = path.join(INDEX_FILE);
+    let (index, state) = Index::open(&*options.vfs, &path, store)?;
+    let ahead = index
+        .load()?
+        .is_some_and(|held| (held.checkpoint.active_segment, held.checkpoint.durable_end) > log_end);
+    if !ahead {
+        return Ok((index, state));
+    }
+    drop(index);
+    let reason = RebuildReason::Damaged("it is ahead of the log");
+    Ok((Index::recreate(&*options.vfs, &path)?, IndexState::Rebuilt { reason }))
+}
+
 pub(super) fn open_read_only(path: &Path, options: Options) -> Result<Store> {
     let reader = shared_lock(&options, &path.join(READER_LOCK))?;
     let budget = ProofBudget::new(options.proof_bytes_max);
     let reader_half = Reader::open(&options.vfs, path, budget)?;
     let report = reader_half.report();
     let locks = Locks { _writer: None, _reader: reader };
-    Ok(Store::new(Inner::new(path.to_path_buf(), options, Mode::Reader(reader_half), report, locks)))
+    Ok(Store::new(Inner::new(
+        path.to_path_buf(),
+        options,
+        Mode::Reader(Box::new(reader_half)),
+        report,
+        locks,
+    )))
 }
 
 /// Reports whether a writer is alive, by trying its lock for a moment.
@@ -207,6 +233,13 @@ pub(super) fn lock_for_writing(options: &Options, path: &Path) -> Result<Locks> 
 pub(super) fn lock_for_repair(options: &Options, path: &Path) -> Result<Locks> {
     let writer = wait_for_lock(options, &path.join(WRITER_LOCK), LockMode::Exclusive, true)?;
     let reader = wait_for_lock(options, &path.join(READER_LOCK), LockMode::Exclusive, true)?;
+    Ok(Locks { _writer: writer, _reader: reader })
+}
+
+/// Keeps writers out while a repair is planned, without creating anything.
+pub(super) fn lock_for_plan(options: &Options, path: &Path) -> Result<Locks> {
+    let writer = wait_for_lock(options, &path.join(WRITER_LOCK), LockMode::Exclusive, false)?;
+    let reader = wait_for_lock(options, &path.join(READER_LOCK), LockMode::Shared, false)?;
     Ok(Locks { _writer: writer, _reader: reader })
 }
 

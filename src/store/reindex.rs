@@ -47,7 +47,8 @@ fn drop_derived(path: &Path, options: &Options) -> Result<u64> {
     let _locks = lock_for_writing(options, path)?;
     let vfs = &*options.vfs;
     let mut dropped = 0;
-    let derived: [(&str, fn(&str) -> bool); 3] = [
+    type Rule = (&'static str, fn(&str) -> bool);
+    let derived: [Rule; 3] = [
         ("", |name| name == INDEX_FILE),
         (LOG_DIR, |name| name.ends_with(".checkpoint")),
         (IDS_DIR, |_| true),

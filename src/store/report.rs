@@ -31,7 +31,7 @@ impl OpenReport {
     pub(super) fn of(recovered: &Recovered) -> Self {
         Self {
             store: recovered.store,
-            lost: recovered.state.lost,
+            lost: recovered.state.lost(),
             torn: recovered.torn.clone(),
             damage: recovered.damage.clone(),
             read_only: None,

@@ -127,7 +127,7 @@ impl Snapshot {
         }
     }
 
-    /// Iterates over an event and everything it rests on, breadth first, each once. Causes that are not held are
+    /// Iterates over an event and everything it rests on, depth first, each once. Causes that are not held are
     /// left out; an id that is not held gives nothing. Memory grows with what was found.
     pub fn ancestry(&self, id: &EventId) -> Events {
         Events::new(Ancestry::new(self.view.clone(), id.clone()))

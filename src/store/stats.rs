@@ -128,11 +128,13 @@ fn hosts_of(view: &View) -> Vec<HostStats> {
     let names = view.names();
     let of_host = |number: &u32| {
         let ranges = || view.parts().filter_map(|part| part.host_last(*number));
+        // A repair can have left a number whose name is lost; it has no events.
+        let host = names.host(*number).filter(|name| !name.is_empty())?;
         Some(HostStats {
-            host: names.host(*number)?.to_owned(),
+            host: host.to_owned(),
             events: ranges().map(|(_, events)| events).sum(),
             first_seq: view.parts().find_map(|part| part.host_first(*number)),
-            last_seq: ranges().last().map(|(last, _)| last),
+            last_seq: ranges().next_back().map(|(last, _)| last),
         })
     };
     names.hosts_in_order().iter().filter_map(of_host).collect()

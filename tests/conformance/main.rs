@@ -13,11 +13,13 @@
     reason = "helpers of tests, which clippy's settings for tests do not reach"
 )]
 
+mod appender;
 mod harness;
 mod invariants;
 mod linearize;
 mod lines;
 mod refs;
 mod replay;
+mod store;
 mod upcast;
 mod validate;

@@ -1,6 +1,9 @@
 //! Integration tests: one binary, a module per subject.
 
 #![allow(
+    clippy::cast_possible_truncation,
+    clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     reason = "helpers of tests, which clippy's settings for tests do not reach"
@@ -14,6 +17,7 @@ mod cases;
 mod model;
 mod nth_call;
 mod recovery;
+mod repair;
 mod replay_model;
 mod sample;
 mod syncs;

@@ -82,7 +82,7 @@ fn c001_every_cut_of_the_last_three_frames_keeps_the_whole_frames_before_it() {
             resize(&vfs, &active(1), cut);
             let whole = frames.iter().filter(|frame| frame.end <= cut);
             let (kept, held_events) =
-                (whole.clone().last().unwrap().end, whole.filter(|frame| frame.is_event).count());
+                (whole.clone().next_back().unwrap().end, whole.filter(|frame| frame.is_event).count());
             assert_eq!(outcome(&vfs), VerifyOutcome::Torn, "cut at {cut}");
             let store = Store::open("/s", options(&vfs)).unwrap();
             assert!(store.opening().damage.is_empty(), "{:?}", store.opening());

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use causelog::{
-    Event, NoResolver, ReplayOptions, TypeRegistry, UnknownTypes, Upcasts, read_events, replay_set,
+    Event, NoResolver, Options, ReplayOptions, Store, TypeRegistry, UnknownTypes, Upcasts, read_events,
+    replay, replay_set,
 };
 use serde_json::Value;
 
@@ -37,6 +38,24 @@ fn the_sample_replays_to_its_verdict() {
   every invariant holds
 "
     );
+}
+
+#[test]
+fn a_store_replays_to_the_same_verdict() {
+    let mut events = events();
+    let options = ReplayOptions::new().keep_order(true);
+    let verdict = |report: causelog::ReplayReport| serde_json::to_value(report).unwrap();
+    let from_file = verdict(replay_set(events.clone(), &options, &NoResolver).unwrap());
+    let store = Store::in_memory(Options::new()).unwrap();
+    events.sort_by(|a, b| (&a.host, a.seq).cmp(&(&b.host, b.seq)));
+    for event in &events {
+        store.append(event).unwrap();
+    }
+    let report = replay(store.ordered().unwrap(), &options, &NoResolver).unwrap();
+    assert_eq!(verdict(report), from_file);
+    // The order of hosts and ordinals is another sequence, and known for one.
+    let report = replay(store.events().unwrap(), &options, &NoResolver).unwrap();
+    assert!(!report.stable && !report.ok);
 }
 
 #[test]

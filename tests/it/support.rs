@@ -124,7 +124,7 @@ pub(crate) fn frames(bytes: &[u8]) -> Vec<FramePlace> {
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// Returns the next number (SplitMix64).
+    /// Returns the next number (`SplitMix64`).
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

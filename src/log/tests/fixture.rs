@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rkyv::util::AlignedVec;
 
 use crate::codec::{
-    CauseRecord, Control, ControlState, EventRecord, Form, IdRecord, RecordBuffer, SegmentHeader, UNRESOLVED,
+    CauseRecord, Control, ControlState, EventRecord, Form, RecordBuffer, SegmentHeader, UNRESOLVED,
 };
 use crate::contract::{EventId, IdRef, cmp_utf16};
 use crate::io::{MemoryVfs, OpenMode, ProofBudget, Vfs};
@@ -163,7 +163,7 @@ fn archived(buffer: &mut RecordBuffer, event: &Plain) -> Vec<u8> {
     let record = EventRecord {
         seq: event.seq,
         at: 1.5,
-        id: IdRecord::from(event.id.as_ref()),
+        id: event.id.as_ref().into(),
         host: event.host,
         kind: event.kind,
         v: 1,
@@ -219,7 +219,7 @@ pub(super) fn ask_everything(segment: &Arc<SealedSegment>, events: &[Plain]) -> 
             }
         }
     }
-    for list in (0..TYPES.len() as u32 + 1).map(|kind| segment.of_kind(kind)).chain([segment.arrivals()]) {
+    for list in (0..=TYPES.len() as u32).map(|kind| segment.of_kind(kind)).chain([segment.arrivals()]) {
         match list {
             Ok(list) => offsets.extend(list),
             Err(_) => note(true),
@@ -231,7 +231,7 @@ pub(super) fn ask_everything(segment: &Arc<SealedSegment>, events: &[Plain]) -> 
     for offset in offsets {
         match segment.record_at(offset) {
             Ok(record) => {
-                drop((record.get().id.get().to_string(), record.ordinal(), record.get().payload.len()))
+                drop((record.get().id.get().to_string(), record.ordinal(), record.get().payload.len()));
             }
             Err(_) => note(true),
         }

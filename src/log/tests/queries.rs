@@ -1,13 +1,14 @@
 //! Every query of a sealed segment gives what a plain model gives.
 
 use proptest::prelude::*;
+use rkyv::util::AlignedVec;
 
 use super::fixture::{Fixture, HOSTS, Plain, TYPES, events, file_order, fingerprint, with_source};
-use crate::codec::{Form, FrameSeed, SegmentHeader};
+use crate::codec::{Form, Frame, FrameSeed};
 use crate::contract::ErrorKind;
 use crate::io::{CountingVfs, OpenMode};
-use crate::log::record::Record;
-use crate::log::seal::seal;
+use crate::log::record::{Record, TableSizes};
+use crate::log::seal::{SealSource, seal};
 use crate::log::sealed::SealedSegment;
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ proptest! {
         prop_assert_eq!(segment.header().unwrap(), header);
         prop_assert_eq!(segment.state_after().unwrap(), state);
 
-        for host in 0..HOSTS.len() as u32 + 1 {
+        for host in 0..=HOSTS.len() as u32 {
             let of_host: Vec<usize> = order.iter().copied().filter(|i| events[*i].host == host).collect();
             let entry = segment.host_entry(host).map(|entry| (entry.first_seq, entry.last_seq, entry.events as usize));
             let expected = of_host.first().zip(of_host.last())
@@ -59,7 +60,7 @@ proptest! {
             prop_assert_eq!(found.len(), 1);
             assert_is(&found[0], event, index);
             let offset = segment.arrival(index as u32).unwrap().unwrap();
-            prop_assert_eq!(offset, found[0].offset());
+            prop_assert_eq!(Some(offset), segment.candidates(fingerprint(event.id.as_ref())).unwrap().next());
             for (cause, _) in &event.causes {
                 let naming: Vec<u32> = segment.unresolved(fingerprint(cause.as_ref())).unwrap()
                     .map(|offset| segment.record_at(offset).unwrap().ordinal()).collect();
@@ -73,7 +74,7 @@ proptest! {
             .map(|offset| segment.record_at(offset).unwrap().ordinal()).collect();
         prop_assert_eq!(arrived, (0..events.len() as u32).collect::<Vec<_>>());
 
-        for kind in 0..TYPES.len() as u32 + 1 {
+        for kind in 0..=TYPES.len() as u32 {
             let found: Vec<usize> = segment.of_kind(kind).unwrap()
                 .map(|offset| segment.record_at(offset).unwrap().ordinal() as usize).collect();
             let expected: Vec<usize> = order.iter().copied().filter(|i| events[*i].kind == kind).collect();
@@ -104,33 +105,28 @@ proptest! {
     }
 
     #[test]
-    fn frames_read_into_a_buffer_give_the_same_records(events in events(20)) {
+    fn a_frame_read_into_a_buffer_gives_the_same_record(events in events(20)) {
         let fixture = Fixture::new();
         let segment = fixture.sealed(1, &events);
         let bytes = fixture.read(segment.path());
-        let frames = SegmentHeader::peek_bytes(&bytes).unwrap();
-        let end = segment.hosts().last().map_or(frames, |host| host.end as usize * 8);
-        let mut buffer = rkyv::util::AlignedVec::<16>::new();
-        buffer.extend_from_slice(&bytes[frames..end]);
-        let seed = FrameSeed::new(segment.store(), 1, Form::Sealed.code());
-        let records = Record::all_from_buffer(buffer.clone(), frames as u64, seed, segment.sizes()).unwrap();
-        let order = file_order(&events);
-        prop_assert_eq!(records.len(), events.len());
-        for (record, index) in records.iter().zip(order) {
-            assert_is(record, &events[index], index);
-            prop_assert_eq!(record.offset(), segment.arrival(index as u32).unwrap().unwrap());
-        }
-        if let Some(first) = records.first() {
-            let one = Record::from_buffer(buffer.clone(), frames as u64, seed, segment.sizes()).unwrap();
-            prop_assert_eq!(one.ordinal(), first.ordinal());
+        let seed = FrameSeed::new(&segment.trailer().store, 1, Form::Sealed.code());
+        for (index, event) in events.iter().enumerate() {
+            let offset = segment.arrival(index as u32).unwrap().unwrap();
+            let frame = &bytes[offset as usize..];
+            let (_, length) = Frame::peek(frame).unwrap();
+            let aligned = |bytes: &[u8]| {
+                let mut buffer = AlignedVec::<16>::new();
+                buffer.extend_from_slice(bytes);
+                buffer
+            };
+            let read = |bytes, offset, sizes| Record::from_buffer(aligned(bytes), offset, seed, sizes);
+            assert_is(&read(&frame[..length], offset, segment.sizes()).unwrap(), event, index);
             // Cut short, elsewhere, or under a state that defines less, it is none.
-            let mut cut = rkyv::util::AlignedVec::<16>::new();
-            cut.extend_from_slice(&buffer[..buffer.len() - 8]);
-            prop_assert!(Record::all_from_buffer(cut, frames as u64, seed, segment.sizes()).is_err());
-            prop_assert!(Record::from_buffer(buffer.clone(), frames as u64 + 8, seed, segment.sizes()).is_err());
-            let fewer = crate::log::record::TableSizes { hosts: 0, ..segment.sizes() };
-            let refused = Record::from_buffer(buffer, frames as u64, seed, fewer).unwrap_err().in_segment(1);
-            prop_assert_eq!(refused.place().offset, Some(frames as u64));
+            prop_assert!(read(&frame[..length - 8], offset, segment.sizes()).is_err());
+            prop_assert!(read(&frame[..length], offset + 8, segment.sizes()).is_err());
+            let fewer = TableSizes { hosts: event.host, ..segment.sizes() };
+            let refused = read(&frame[..length], offset, fewer).unwrap_err().in_segment(1);
+            prop_assert_eq!(refused.place().offset, Some(offset));
         }
     }
 }
@@ -167,6 +163,8 @@ fn opening_reads_under_one_percent() {
     assert!(overhead < 24.0, "{overhead} bytes an event beside the frames");
 }
 
+type Spoil = fn(&mut SealSource<'_>);
+
 #[test]
 fn a_source_that_is_wrong_leaves_no_file() {
     let fixture = Fixture::new();
@@ -180,7 +178,6 @@ fn a_source_that_is_wrong_leaves_no_file() {
             payload: "{}".to_owned(),
         })
         .collect();
-    type Spoil = fn(&mut crate::log::seal::SealSource<'_>);
     let spoils: [(&str, Spoil); 6] = [
         ("another seq", |source| source.entries[1].seq = 9),
         ("another host", |source| source.entries[1].host = 1),
@@ -199,7 +196,7 @@ fn a_source_that_is_wrong_leaves_no_file() {
     }
     // A leftover of a crash is in nobody's way.
     let leftover = fixture.dir.join("0000000001.sealing");
-    fixture.vfs.open(&leftover, OpenMode::Create).unwrap().write_at(&[1; 1 << 16], 0).unwrap();
+    fixture.vfs.open(&leftover, OpenMode::Create).unwrap().write_at(&[1; 1 << 13], 0).unwrap();
     let segment = fixture.sealed(1, &events);
     assert_eq!(segment.verify(&mut |_| {}).unwrap().len(), 0);
     assert_eq!(fixture.vfs.list(&fixture.dir).unwrap(), ["0000000001.sealed"]);

@@ -1,0 +1,85 @@
+//! `import`: a file of events, in any order.
+
+mod against;
+mod batch;
+mod report;
+mod sorted;
+mod stream;
+
+use std::path::PathBuf;
+
+use crate::cli::args::{Shared, Writing};
+use crate::cli::exit::{Exit, Outcome};
+use crate::cli::input::Input;
+use crate::cli::intake::Rules;
+use crate::cli::open;
+use crate::cli::output::Output;
+use crate::contract::TypeRegistry;
+use crate::store::{Durability, Options};
+
+pub(crate) use sorted::{How, sorted};
+
+const EXAMPLES: &str = "\
+Lines that cannot go in are named with their number and the reason. Then nothing of the file is stored, \
+unless --lenient says otherwise. An event that is held already, or stands in the file twice, is a \
+duplicate and no error. An id, or a host and seq, that comes again with other content is an error of \
+the later line.
+
+Examples:
+  causelog import run.jsonl
+  causelog import run.jsonl --dry-run           what would happen
+  zstdcat run.jsonl.zst | causelog import -
+  tail -f run.jsonl | causelog import - --stream";
+
+/// Put a file of events, one JSON object a line, into the store.
+///
+/// Lines may come in any order: all are checked first, then they go in by host and seq, each after its
+/// causes. Memory stays bounded whatever the file's size; temporary files need up to twice its size.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The file, or - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Leave out the lines that cannot go in and store the others; exit 1 if there were any
+    #[arg(long)]
+    lenient: bool,
+    /// Say what would happen, and store nothing
+    #[arg(long, conflicts_with = "stream")]
+    dry_run: bool,
+    /// Store events as they are read, in the order of the lines; what stands before a bad line stays
+    #[arg(long)]
+    stream: bool,
+    /// Take events of types that are not registered, without checking their payload
+    #[arg(long)]
+    accept_unknown_types: bool,
+    /// Directory of temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    temp_dir: Option<PathBuf>,
+    #[command(flatten)]
+    writing: Writing,
+}
+
+pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
+    let unknown = open::unknown_types(args.accept_unknown_types);
+    let options = Options::new().unknown_types(unknown);
+    // A sorted import syncs once, before it says that it is done; a stream has no such moment.
+    let options = if args.stream { options } else { options.durability(Durability::Os) };
+    let store = if args.dry_run {
+        open::read(shared, output)?
+    } else {
+        open::write(shared, args.writing, options, output)?
+    };
+    let input = Input::open(&args.file)?;
+    let rules = Rules::Append { registry: TypeRegistry::v1(), unknown };
+    let temp_dir = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let report = if args.stream {
+        stream::stream(&store, input, &rules, args.lenient, output)?
+    } else {
+        let how = How { lenient: args.lenient, dry_run: args.dry_run, temp_dir };
+        sorted(&store, input, &rules, &how, output)?
+    };
+    store.close()?;
+    report.show(output)?;
+    Ok(if report.refused == 0 { Exit::Fine } else { Exit::No })
+}

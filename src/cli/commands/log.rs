@@ -1,0 +1,48 @@
+//! `log`: the order, for people.
+
+use std::collections::VecDeque;
+
+use crate::cli::args::{Listing, Shared};
+use crate::cli::exit::{Exit, Outcome};
+use crate::cli::listing::{Form, list};
+use crate::cli::open;
+use crate::cli::output::Output;
+
+const EXAMPLES: &str = "\
+A line is: host#seq, type, time (shown, never used to order), id, and the ids it names as causes.
+
+Examples:
+  causelog log --limit 20
+  causelog log --last 20 --payload
+  causelog log --json | jq -r .type | sort | uniq -c";
+
+/// Show the events in their one order: it depends on the set of events alone.
+///
+/// Payloads can hold what users typed and are shown with --payload alone.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    listing: Listing,
+    /// Show the last N events of the order
+    #[arg(long, value_name = "N", conflicts_with = "limit")]
+    last: Option<usize>,
+}
+
+pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
+    let store = open::read(shared, output)?;
+    let ordered = store.snapshot()?.ordered()?;
+    let Some(last) = args.last else {
+        list(ordered, args.listing, Form::Summary, output)?;
+        return Ok(Exit::Fine);
+    };
+    let mut tail = VecDeque::new();
+    for event in ordered {
+        tail.push_back(event?);
+        if tail.len() > last {
+            tail.pop_front();
+        }
+    }
+    list(tail.into_iter().map(Ok), args.listing, Form::Summary, output)?;
+    Ok(Exit::Fine)
+}

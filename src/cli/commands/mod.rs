@@ -1,0 +1,63 @@
+//! The verbs, one file each.
+
+pub(crate) mod ancestry;
+pub(crate) mod append;
+pub(crate) mod cursor;
+pub(crate) mod demo;
+pub(crate) mod export;
+pub(crate) mod r#gen;
+pub(crate) mod get;
+pub(crate) mod import;
+pub(crate) mod init;
+pub(crate) mod log;
+pub(crate) mod range;
+pub(crate) mod reindex;
+pub(crate) mod repair;
+pub(crate) mod replay;
+pub(crate) mod since;
+pub(crate) mod stats;
+pub(crate) mod verify;
+
+use super::args::{Command, Destructive, Shared};
+use super::exit::{Failure, Outcome};
+use super::output::Output;
+
+/// Runs a verb.
+pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Outcome {
+    match command {
+        Command::Init(_) => init::run(shared, output),
+        Command::Import(args) => import::run(&args, shared, output),
+        Command::Export(args) => export::run(&args, shared, output),
+        Command::Append(args) => append::run(args, shared, output),
+        Command::Get(args) => get::run(&args, shared, output),
+        Command::Log(args) => log::run(&args, shared, output),
+        Command::Range(args) => range::run(&args, shared, output),
+        Command::Cursor(_) => cursor::run(shared, output),
+        Command::Since(args) => since::run(&args, shared, output),
+        Command::Ancestry(args) => ancestry::run(&args, shared, output),
+        Command::Replay(args) => replay::run(&args, shared, output),
+        Command::Verify(_) => verify::run(shared, output),
+        Command::Repair(args) => repair::run(args, shared, output),
+        Command::Reindex(args) => reindex::run(args, shared, output),
+        Command::Stats(_) => stats::run(shared, output),
+        Command::Gen(args) => r#gen::run(args, output),
+        Command::Demo(_) => demo::run(shared, output),
+    }
+}
+
+/// Asks before something is taken away; `false` when the answer is no.
+fn confirmed(how: Destructive, question: &str, output: &mut Output) -> Result<bool, Failure> {
+    if how.yes {
+        return Ok(true);
+    }
+    match output.ask(question)? {
+        Some(true) => Ok(true),
+        Some(false) => {
+            output.note("nothing was changed");
+            Ok(false)
+        }
+        None => Err(Failure::Usage(
+            "there is no terminal to ask on: --yes goes ahead, --dry-run only looks".to_owned(),
+        )),
+    }
+}

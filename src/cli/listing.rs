@@ -1,0 +1,175 @@
+//! Events as lines: for people, or as JSON.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::args::Listing;
+use super::exit::Failure;
+use super::output::{Output, Tone, plain};
+use crate::codec::write_event;
+use crate::contract::{Error, EventFields, IdRef, Result, write_number};
+
+/// Widths of the first columns, which later lines only widen.
+const PLACE_WIDTH: usize = 18;
+const KIND_WIDTH: usize = 21;
+/// Most causes that a line names.
+const CAUSES_MAX: usize = 4;
+
+/// What a listing is as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The events themselves, as an export has them.
+    Whole,
+    /// What people see: without payloads, unless they were asked for.
+    Summary,
+}
+
+/// Writes events up to the limit; returns how many.
+pub(crate) fn list<E: EventFields>(
+    events: impl Iterator<Item = Result<E>>,
+    listing: Listing,
+    form: Form,
+    output: &mut Output,
+) -> Result<u64, Failure> {
+    let limit = listing.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    let mut lines = Lines { place: PLACE_WIDTH, kind: KIND_WIDTH, text: String::new(), bytes: Vec::new() };
+    let mut count = 0;
+    for event in events.take(limit) {
+        let event = event?;
+        match (output.is_json(), form) {
+            (true, Form::Whole) => lines.whole(&event, output)?,
+            (true, Form::Summary) => summary(&event, listing.payload, output)?,
+            (false, _) => lines.line(&event, listing.payload, output)?,
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Writes an event as the line that an export has.
+pub(crate) fn whole(event: &impl EventFields, output: &mut Output) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    write_event(event, &mut bytes);
+    bytes.push(b'\n');
+    output.bytes(&bytes)
+}
+
+/// An event as people see it. Numbers and payload are the event's own text, so that nothing is rounded.
+#[derive(Serialize)]
+struct Summary<'a> {
+    host: &'a str,
+    seq: u64,
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    at: Box<RawValue>,
+    causes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<&'a RawValue>,
+}
+
+fn summary(event: &impl EventFields, payload: bool, output: &mut Output) -> Result<(), Failure> {
+    let broken = |_| Error::corrupt("a stored event is not JSON");
+    let mut at = Vec::new();
+    write_number(event.at(), &mut at);
+    let payload = payload.then(|| serde_json::from_str(event.payload())).transpose().map_err(broken)?;
+    output.json(&Summary {
+        host: event.host(),
+        seq: event.seq().get(),
+        id: event.id().to_string(),
+        kind: event.kind(),
+        at: RawValue::from_string(String::from_utf8_lossy(&at).into_owned()).map_err(broken)?,
+        causes: (0..event.causes_len()).filter_map(|at| event.cause(at)).map(|id| id.to_string()).collect(),
+        payload,
+    })
+}
+
+/// Lines for people, aligned as far as that can be done while they stream.
+struct Lines {
+    place: usize,
+    kind: usize,
+    text: String,
+    bytes: Vec<u8>,
+}
+
+impl Lines {
+    fn whole(&mut self, event: &impl EventFields, output: &mut Output) -> Result<(), Failure> {
+        self.bytes.clear();
+        write_event(event, &mut self.bytes);
+        self.bytes.push(b'\n');
+        output.bytes(&self.bytes)
+    }
+
+    fn line(&mut self, event: &impl EventFields, payload: bool, output: &mut Output) -> Result<(), Failure> {
+        let place = format!("{}#{}", plain(event.host()), event.seq());
+        let kind = plain(event.kind());
+        self.place = self.place.max(place.chars().count());
+        self.kind = self.kind.max(kind.chars().count());
+        let (place_width, kind_width) = (self.place, self.kind);
+        self.text.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(
+            self.text,
+            "{:place_width$}  {kind:kind_width$}  {}  {}",
+            output.tint(Tone::Name, place),
+            output.tint(Tone::Dim, time(event.at())),
+            short(event.id()),
+        );
+        for at in 0..event.causes_len().min(CAUSES_MAX) {
+            if let Some(cause) = event.cause(at) {
+                self.text.push_str(if at == 0 { " <- " } else { " " });
+                self.text.push_str(&short(cause));
+            }
+        }
+        if event.causes_len() > CAUSES_MAX {
+            let _ = write!(self.text, " +{}", event.causes_len() - CAUSES_MAX);
+        }
+        if payload {
+            let _ = write!(self.text, "  {}", plain(event.payload()));
+        }
+        output.line(&self.text)
+    }
+}
+
+/// Returns the time of an event for people: in UTC, or the bare number where no calendar reaches.
+pub(crate) fn time(at_ms: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "saturates, and no calendar reaches that far")]
+    let whole = at_ms.floor() as i64;
+    match jiff::Timestamp::from_millisecond(whole) {
+        Ok(time) => format!("{time:.3}"),
+        Err(_) => at_ms.to_string(),
+    }
+}
+
+/// Returns enough of an id to tell it from others on the screen.
+fn short(id: IdRef<'_>) -> String {
+    match id {
+        IdRef::Uuid([a, b, c, d, ..]) => format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
+        IdRef::Text(text) => {
+            let cut: String = text.chars().take(16).collect();
+            let dots = if cut.len() < text.len() { "…" } else { "" };
+            format!("{}{dots}", plain(&cut))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_in_utc() {
+        assert_eq!(time(1_790_000_094_975.0), "2026-09-21T14:14:54.975Z");
+        assert_eq!(time(-0.5), "1969-12-31T23:59:59.999Z");
+        assert_eq!(time(1e300), "1e300".parse::<f64>().unwrap().to_string());
+    }
+
+    #[test]
+    fn ids_are_shortened() {
+        assert_eq!(short(IdRef::new("abe4cce2-1f12-45be-9fb0-23cbd9e4a2bb")), "abe4cce2");
+        assert_eq!(short(IdRef::new("id0")), "id0");
+        assert_eq!(short(IdRef::new("a-long-name-of-an-event")), "a-long-name-of-a…");
+    }
+}

@@ -1,0 +1,69 @@
+//! Opens the store for a verb, and passes on what opening it found.
+
+use std::path::Path;
+
+use super::args::{Shared, Writing};
+use super::exit::Failure;
+use super::output::Output;
+use crate::contract::{Code, Error, ErrorKind, UnknownTypes};
+use crate::store::{Options, Store};
+
+/// Most findings of damage that a verb names before it points to `verify`.
+const NAMED_MAX: usize = 3;
+
+/// Opens the store for reading: beside a writer, and without writing a byte.
+pub(crate) fn read(shared: &Shared, output: &mut Output) -> Result<Store, Failure> {
+    let dir = shared.store_dir();
+    let store = Store::open_read_only(&dir, Options::new()).map_err(|error| absent(error, &dir))?;
+    pass_on(&store, output);
+    Ok(store)
+}
+
+/// Opens the store for writing.
+pub(crate) fn write(
+    shared: &Shared,
+    writing: Writing,
+    options: Options,
+    output: &mut Output,
+) -> Result<Store, Failure> {
+    let dir = shared.store_dir();
+    let options = options.lock_wait(writing.wait);
+    let store = Store::open(&dir, options).map_err(|error| absent(error, &dir))?;
+    pass_on(&store, output);
+    match &store.opening().read_only {
+        // Better now than after an import read all of its file.
+        Some(reason) => {
+            Err(Error::new(ErrorKind::ReadOnly, Code::Store, reason.as_str()).at_path(dir).into())
+        }
+        None => Ok(store),
+    }
+}
+
+/// Turns the absence of a store into a wrong command line: the answer to what was asked is not "no",
+/// there was nobody to ask.
+pub(crate) fn absent(error: Error, dir: &Path) -> Failure {
+    if error.kind() == ErrorKind::NotFound {
+        let dir = dir.display();
+        Failure::Usage(format!("there is no store at {dir}; `causelog init --store {dir}` makes one"))
+    } else {
+        Failure::Error(error)
+    }
+}
+
+/// Reads the option `--accept-unknown-types`.
+pub(crate) fn unknown_types(accept: bool) -> UnknownTypes {
+    if accept { UnknownTypes::Accept } else { UnknownTypes::Refuse }
+}
+
+fn pass_on(store: &Store, output: &mut Output) {
+    let report = store.opening();
+    if let Some(torn) = &report.torn {
+        output.warn(format_args!("the last write did not complete, {} bytes of it are left out", torn.bytes));
+    }
+    for finding in report.damage.iter().take(NAMED_MAX) {
+        output.warn(format_args!("damage: {finding}"));
+    }
+    if !report.damage.is_empty() {
+        output.warn("the store only reads until it is repaired; `causelog verify` names all of the damage");
+    }
+}

@@ -1,0 +1,17 @@
+//! The command line as its users meet it: one process a command.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod append;
+mod bad_input;
+mod bench;
+mod convention;
+mod demo;
+mod destructive;
+mod export;
+mod generate;
+mod import;
+mod locks;
+mod reading;
+mod replay;
+mod stream;

@@ -98,7 +98,7 @@ pub fn plan_repair(
         let look = Look::at(&survey, number, &mut |bytes| (tell.advance)(bytes))?;
         planner.take(look)?;
     }
-    planner.finish()
+    Ok(planner.finish())
 }
 
 struct Planner<'a> {
@@ -353,7 +353,7 @@ impl Planner<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Plan> {
+    fn finish(mut self) -> Plan {
         let mended: Vec<u64> = self.plan.records.iter().map(|record| record.segment).collect();
         // In a damaged log the newest state may be one that was just made of what is left.
         let (_, suspicions) = std::mem::take(&mut self.chain).judge(&mended);
@@ -393,7 +393,7 @@ impl Planner<'_> {
         if let Some(header) = &self.plan.new_active {
             self.plan.actions.push(format!("start segment {}", header.segment));
         }
-        Ok(self.plan)
+        self.plan
     }
 }
 

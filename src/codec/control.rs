@@ -120,6 +120,10 @@ pub struct ControlState {
     pub repaired: Vec<RepairedSegment>,
 }
 
+// The format is fixed.
+const _: () = assert!(size_of::<ArchivedControlState>() == 56 && size_of::<ArchivedRepairedSegment>() == 16);
+const _: () = assert!(std::mem::offset_of!(ArchivedControlState, repaired) == 44);
+
 impl ControlState {
     /// Applies a control record.
     ///

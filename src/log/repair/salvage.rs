@@ -6,7 +6,7 @@
 //! - A `seq` that is known to have been given stays behind the host's high mark, also when its event is lost: it
 //!   is never given again, and what names it never comes to name another event.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use super::naming::Naming;
@@ -63,7 +63,6 @@ pub(super) struct Salvage {
     naming: Naming,
     /// The highest `seq` of each host that an event bears or names as a cause, and the id there.
     given: BTreeMap<u32, (u64, String)>,
-    held: HashSet<(u32, u64)>,
 }
 
 impl Salvage {
@@ -72,7 +71,7 @@ impl Salvage {
         Self { naming, ..Self::default() }
     }
 
-    /// Reads all frames of a file, which is the source of that index. What is held already is not taken again.
+    /// Reads all frames of a file, which is the source of that index.
     ///
     /// # Errors
     /// System calls.
@@ -106,11 +105,9 @@ impl Salvage {
                 let (host, kind, seq) =
                     (record.host.to_native(), record.kind.to_native(), record.seq().get());
                 self.naming.event(host, kind);
-                if self.held.insert((host, seq)) {
-                    let (bytes, ordinal) = (frame.bytes, frame.ordinal);
-                    self.events.push(Saved { source, offset, bytes, host, kind, seq, ordinal });
-                    self.note_given(record);
-                }
+                let (bytes, ordinal) = (frame.bytes, frame.ordinal);
+                self.events.push(Saved { source, offset, bytes, host, kind, seq, ordinal });
+                self.note_given(record);
             }
             FrameKind::Control => {
                 if let Ok(control) = check_control(frame.body) {
@@ -140,9 +137,10 @@ impl Salvage {
         }
     }
 
-    /// Puts the events in order and drops those that do not fit behind the state `before`.
+    /// Puts the events in order, each once, and drops those that do not fit behind the state `before`.
     pub(super) fn settle(&mut self, before: &ControlState) {
         self.events.sort_by_key(|event| event.ordinal);
+        // Both forms of a segment can hold it.
         self.events.dedup_by_key(|event| event.ordinal);
         let mut highs: HashMap<u32, u64> = (0u32..)
             .zip(&before.hosts)

@@ -27,6 +27,9 @@ fn damaged_in_many_places(rolled: bool) -> (Image, u64) {
         }
         image.lose(&hit);
     }
+    if rolled {
+        image.forget_checkpoints();
+    }
     let gone = frames(&image.read(missing));
     image.lose(&gone);
     image.remove(missing);

@@ -99,6 +99,7 @@ fn the_only_head_can_be_lost() {
 #[test]
 fn a_segment_of_another_store_is_put_aside() {
     let (ours, theirs) = (Image::sealed(), Image::sealed());
+    let own = Store::open_read_only("/s", ours.options()).unwrap().identity();
     for name in ours.files() {
         let mut image = ours.copy();
         let foreign = theirs.read(&name);
@@ -108,6 +109,7 @@ fn a_segment_of_another_store_is_put_aside() {
         image.lose(&gone);
         let store = Store::open("/s", image.options()).unwrap();
         assert!(!store.opening().damage.is_empty());
+        assert_eq!(store.identity(), own);
         drop(store);
         let report = repaired(&image);
         assert_eq!(report.kept.len(), 1);

@@ -121,3 +121,23 @@ fn a_segment_without_a_mark_ends_where_its_frames_end() {
     assert!(report.cut.as_ref().unwrap().events > 0);
     check(&image.vfs, &image.events, 0);
 }
+
+#[test]
+fn what_a_checkpoint_covers_is_no_torn_tail() {
+    let mut image = Image::single(60);
+    image.vfs.remove(Path::new("/s/mark")).unwrap();
+    let name = "0000000001.active";
+    let all = frames(&image.read(name));
+    let groups: Vec<usize> = (0..all.len()).filter(|at| all[*at].kind == 3).collect();
+    // Nothing behind the bad event confirms it any more, but the checkpoint does.
+    for frame in &all[groups[groups.len() - 1]..] {
+        image.flip(name, frame.offset, frame.bytes);
+    }
+    let damaged = all[groups[groups.len() - 2] + 3];
+    image.flip(name, damaged.offset, 8);
+    image.lose(&[damaged]);
+    let report = repaired(&image);
+    assert_eq!(report.outcome(), VerifyOutcome::Damaged);
+    assert_eq!((report.cut.is_none(), report.events_lost), (true, 1));
+    check(&image.vfs, &image.events, 1);
+}

@@ -136,7 +136,7 @@ impl Plan {
             WriterOptions { segment_bytes_max: u64::MAX, segment_events_max: usize::MAX, sync_each: true };
         let names = Arc::new(Names::of(&state));
         let staging = Staging::new(state, names, active);
-        let writer = Writer::new(Arc::clone(vfs), dir.to_path_buf(), options, segments, staging, mark);
+        let writer = Writer::new(Arc::clone(vfs), dir.to_path_buf(), options, segments, staging, mark, false);
         for reseal in &self.reseal {
             let segment = reseal.header.segment;
             if let Some(root) = roots.get(&segment) {

@@ -123,15 +123,15 @@ mod tests {
         }
     }
 
-    fn sealed(events: u64, root: u8) -> Option<SealedEnd> {
-        Some(SealedEnd { events, root: [root; 32] })
+    fn sealed(events: u64, root: u8) -> SealedEnd {
+        SealedEnd { events, root: [root; 32] }
     }
 
     /// Segments 1 to 3 of ten events each, with something done to the second.
     fn chain(events: u64, root: u8, starts: u64, last: ControlState) -> Chain {
         let mut chain = Chain::default();
-        chain.add(&header(1, 0, 0), state(10), sealed(10, 1));
-        chain.add(&header(2, 1, starts), state(20), sealed(events, root));
+        chain.add(&header(1, 0, 0), state(10), Some(sealed(10, 1)));
+        chain.add(&header(2, 1, starts), state(20), Some(sealed(events, root)));
         chain.add(&header(3, 2, 20), last, None);
         chain
     }

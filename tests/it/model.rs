@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use causelog::vfs::{Calls, Failure, Fault, FaultyVfs, MemoryVfs};
 use causelog::{
-    Appended, BatchMode, Code, Cursor, CursorEntry, Durability, ErrorKind, Event, EventFields, EventId,
-    HostId, JsonText, Options, Result, Seq, Store, UnknownTypes,
+    Appended, BatchMode, Code, Cursor, CursorEntry, Durability, ErrorKind, Event, EventId, HostId, JsonText,
+    Options, Result, Seq, Store, UnknownTypes,
 };
 use proptest::prelude::*;
 

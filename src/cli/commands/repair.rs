@@ -5,12 +5,12 @@ use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::open;
 use crate::cli::output::{Output, plain};
 use crate::cli::progress::Unit;
-use crate::store::{self, Options, RepairMode, RepairReport};
+use crate::store::{self, Options, RepairMode, RepairReport, VerifyOutcome};
 
 /// Cut what cannot be read, so that the store takes writes again. What is cut is kept beside it.
 ///
 /// Says what it will do and asks. Exit 0: there was nothing to do. Exit 3: a torn tail was cut, nothing
-/// that was confirmed is lost. Exit 4: there was damage; the events that are gone are named.
+/// that was confirmed is lost. Exit 4: there was damage; what is wrong is named, and the events that are gone.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -44,12 +44,10 @@ pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
 }
 
 fn exit(report: &RepairReport) -> Exit {
-    if !report.lost.is_empty() {
-        Exit::Damage
-    } else if report.cut.is_some() {
-        Exit::Torn
-    } else {
-        Exit::Fine
+    match report.outcome() {
+        VerifyOutcome::Fine => Exit::Fine,
+        VerifyOutcome::Torn => Exit::Torn,
+        VerifyOutcome::Damaged => Exit::Damage,
     }
 }
 
@@ -59,6 +57,9 @@ fn show(report: &RepairReport, plan: bool, output: &mut Output) -> Result<(), Fa
     }
     if report.actions.is_empty() && report.cut.is_none() {
         return output.summary("nothing to repair");
+    }
+    for finding in &report.findings {
+        output.line(finding)?;
     }
     output.line(if plan { "a repair would:" } else { "repaired:" })?;
     for action in &report.actions {

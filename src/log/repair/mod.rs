@@ -16,6 +16,7 @@ mod apply;
 mod keep;
 mod look;
 mod lost;
+mod mend;
 mod naming;
 mod plan;
 mod salvage;

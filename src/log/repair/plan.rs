@@ -7,11 +7,10 @@ use std::sync::Arc;
 use super::keep::Keep;
 use super::look::{Condition, Look};
 use super::lost::{Held, Known, LostRange, by_host, ranges};
-use super::naming::Naming;
-use super::salvage::{Salvage, Saved, Source};
+use super::salvage::{Saved, Source};
 use super::survey::{Place, Survey, other_history};
-use crate::codec::{Checkpoint, ControlState, Form, RepairedSegment, SegmentHeader};
-use crate::contract::{Error, Result};
+use crate::codec::{ControlState, Form, RepairedSegment, SegmentHeader};
+use crate::contract::Result;
 use crate::io::{ProofBudget, Vfs};
 use crate::log::chain::{Chain, SealedEnd};
 use crate::log::finding::Finding;
@@ -48,7 +47,7 @@ pub(super) struct Reseal {
     pub(super) after: ControlState,
     pub(super) sources: Vec<Source>,
     pub(super) events: Vec<Saved>,
-    action: String,
+    pub(super) action: String,
 }
 
 /// Told how far the planning is, in bytes of segments.
@@ -98,18 +97,19 @@ pub fn plan_repair(
         let look = Look::at(&survey, number, &mut |bytes| (tell.advance)(bytes))?;
         planner.take(look)?;
     }
-    planner.finish()
+    Ok(planner.finish())
 }
 
-struct Planner<'a> {
-    survey: &'a Survey<'a>,
+/// A plan in the making.
+pub(super) struct Planner<'a> {
+    pub(super) survey: &'a Survey<'a>,
     kept: &'a Path,
-    plan: Plan,
-    chain: Chain,
+    pub(super) plan: Plan,
+    pub(super) chain: Chain,
     /// The state behind the segments so far.
-    before: ControlState,
+    pub(super) before: ControlState,
     /// The highest `seq` of each host that the segments so far hold.
-    highs: HashMap<u32, u64>,
+    pub(super) highs: HashMap<u32, u64>,
     /// Sound segments that hold fewer events than their state counts: how many, and which.
     short: BTreeMap<u64, (u64, Vec<LostRange>)>,
     /// Sound segments that wait to be sealed.
@@ -227,113 +227,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Makes a sound segment of one that is damaged or missing.
-    fn mend(&mut self, look: Look, header: Option<SegmentHeader>, after: Option<ControlState>) -> Result<()> {
-        let Look { number, sources, directory, .. } = look;
-        self.chain.interrupt();
-        let before = header.as_ref().map_or(&self.before, |header| &header.state).clone();
-        let next = self.survey.head(number.saturating_add(1))?;
-        let known = after.or_else(|| next.map(|next| next.state)).filter(|after| agree(&before, after));
-        let checkpoint = if known.is_some() { None } else { self.checkpoint(number, &before) };
-        let header = self.sealed_header(number, header, &before);
-
-        let mut naming = Naming::default();
-        match &known {
-            Some(after) => naming.know(after),
-            None => self.know_later(number, &mut naming)?,
-        }
-        if let Some(source) = sources.iter().find(|source| source.form == Form::Active) {
-            let head_bytes = header.to_bytes().map_err(Error::corrupt)?.len();
-            let start = if source.from > 0 { source.from } else { to_u64(head_bytes) };
-            naming.start(start, &before, checkpoint.as_ref());
-        } else {
-            naming.know(&before);
-        }
-        let mut salvage = Salvage::new(naming);
-        for (index, source) in sources.iter().enumerate() {
-            let seed = self.survey.seed(number, source.form);
-            salvage.read(&**self.survey.place.vfs, (index, source), seed, number)?;
-        }
-        salvage.settle(&before);
-        salvage.told = salvage.told.max(self.told(number, &before, checkpoint.as_ref()));
-
-        let counted = known.is_some();
-        let after = known.unwrap_or_else(|| salvage.state(&before, checkpoint.as_ref()));
-        let events = if counted { after.arrivals.saturating_sub(before.arrivals) } else { salvage.told };
-        let (nameless, saved) = (salvage.nameless, salvage.events);
-        let lost = events.saturating_sub(to_u64(saved.len()));
-        let known = Known { before: &before, after: &after, counted, directory: &directory, events };
-        self.plan.lost.extend(ranges(&known, &by_host(&saved)));
-        self.plan.records.push(RepairedSegment { segment: number, lost });
-        for event in &saved {
-            self.highs.insert(event.host, event.seq);
-        }
-        for source in &sources {
-            self.keep(&source.path)?;
-        }
-        let action = if sources.is_empty() {
-            format!("put an empty segment in the place of segment {number}; {lost} events are lost")
-        } else {
-            let unread = if nameless > 0 {
-                format!(", {nameless} of them because the name of their host or type is lost")
-            } else {
-                String::new()
-            };
-            format!("seal segment {number} from {} events that check; {lost} are lost{unread}", saved.len())
-        };
-        self.before = after.clone();
-        self.plan.reseal.push(Reseal { header, after, sources, events: saved, action });
-        Ok(())
-    }
-
-    fn sealed_header(&self, number: u64, own: Option<SegmentHeader>, before: &ControlState) -> SegmentHeader {
-        let own = own.unwrap_or_else(|| SegmentHeader {
-            form: Form::Sealed,
-            compatible: 0,
-            incompatible: 0,
-            store: self.survey.store,
-            segment: number,
-            prev_bytes: 0,
-            prev_root: [0; 32],
-            secret: self.survey.secret,
-            state: before.clone(),
-        });
-        SegmentHeader { form: Form::Sealed, ..own }
-    }
-
-    /// Reads the checkpoint of a segment whose state `before` is that before it, or an older one.
-    fn checkpoint(&self, number: u64, before: &ControlState) -> Option<Checkpoint> {
-        self.survey.checkpoint(number).filter(|checkpoint| {
-            let events = checkpoint.state.arrivals.checked_sub(before.arrivals);
-            events >= Some(to_u64(checkpoint.entries.len())) && agree(before, &checkpoint.state)
-        })
-    }
-
-    /// Returns how many events there were from the state `before` to a segment's end, as mark file and checkpoint
-    /// tell.
-    fn told(&self, number: u64, before: &ControlState, checkpoint: Option<&Checkpoint>) -> u64 {
-        let marked = self.survey.mark.filter(|mark| mark.segment == number).map_or(0, |mark| mark.events);
-        let covered = checkpoint.map_or(0, |checkpoint| checkpoint.state.arrivals);
-        marked.max(covered.saturating_sub(before.arrivals))
-    }
-
-    /// Takes the names that the next segment behind knows.
-    fn know_later(&self, number: u64, naming: &mut Naming) -> Result<()> {
-        for later in number.saturating_add(1)..=self.survey.range.1 {
-            let head = self.survey.head(later)?.map(|head| head.state);
-            let state = match head {
-                Some(state) => Some(state),
-                None => self.survey.sealed_state(later)?,
-            };
-            if let Some(state) = state {
-                naming.know(&state);
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn keep(&mut self, path: &Path) -> Result<()> {
+    pub(super) fn keep(&mut self, path: &Path) -> Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let keep = Keep::plan(&**self.survey.place.vfs, self.kept, &name, path, None)?;
         self.plan.keep.push(keep);
@@ -353,7 +247,7 @@ impl Planner<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Plan> {
+    fn finish(mut self) -> Plan {
         let mended: Vec<u64> = self.plan.records.iter().map(|record| record.segment).collect();
         // In a damaged log the newest state may be one that was just made of what is left.
         let (_, suspicions) = std::mem::take(&mut self.chain).judge(&mended);
@@ -393,12 +287,12 @@ impl Planner<'_> {
         if let Some(header) = &self.plan.new_active {
             self.plan.actions.push(format!("start segment {}", header.segment));
         }
-        Ok(self.plan)
+        self.plan
     }
 }
 
 /// Do two states of one history give the same numbers to the same names? A name that is lost is any.
-fn agree(before: &ControlState, after: &ControlState) -> bool {
+pub(super) fn agree(before: &ControlState, after: &ControlState) -> bool {
     let same = |a: &str, b: &str| a == b || a.is_empty() || b.is_empty();
     let mut hosts = before.hosts.iter().zip(&after.hosts);
     let mut types = before.types.iter().zip(&after.types);

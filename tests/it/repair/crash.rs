@@ -1,22 +1,22 @@
 //! Power can go at any call of a repair, and any call can fail.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use causelog::vfs::{Calls, Failure, Fault, FaultyVfs, MemoryVfs};
+use causelog::vfs::{Calls, Failure, Fault, FaultyVfs, MemoryVfs, Vfs};
 use causelog::{Event, RepairMode, Store, repair};
 
 use super::check;
-use super::image::{Image, copy, frames};
+use super::image::{Image, copy, frames, read};
 use crate::support::small;
+
+const SEALED: [&str; 3] = ["0000000002.sealed", "0000000005.sealed", "0000000006.active"];
+const ROLLED: [&str; 3] = ["0000000002.sealed", "0000000004.active", "0000000005.active"];
 
 fn damaged_in_many_places(rolled: bool) -> (Image, u64) {
     let mut image = if rolled { Image::rolled() } else { Image::sealed() };
     let before = image.events.len();
-    let files: &[&str] = if rolled {
-        &["0000000002.sealed", "0000000004.active", "0000000005.active"]
-    } else {
-        &["0000000002.sealed", "0000000005.sealed", "0000000006.active"]
-    };
+    let files = if rolled { ROLLED } else { SEALED };
     let missing = if rolled { "0000000001.sealed" } else { "0000000003.sealed" };
     for name in files {
         let all = frames(&image.read(name));
@@ -53,8 +53,18 @@ fn come_to_the_same_end(vfs: &MemoryVfs, events: &[Event], lost: u64, thorough: 
     }
 }
 
+/// What was damaged is in some copy, as it was.
+fn is_kept(image: &Image, after: &MemoryVfs, damaged: &[&str]) {
+    let kept = Path::new("/s/kept");
+    let copies: Vec<Vec<u8>> =
+        after.list(kept).unwrap().iter().map(|name| read(after, &kept.join(name))).collect();
+    for name in damaged {
+        assert!(copies.contains(&image.read(name)), "{name}");
+    }
+}
+
 /// Cuts power at each changing call; returns how many there are.
-fn cut_each_call(image: &Image, lost: u64) -> u64 {
+fn cut_each_call(image: &Image, damaged: &[&str], lost: u64) -> u64 {
     for nth in 1.. {
         let faulty = FaultyVfs::recording(Arc::new(copy(&image.vfs)));
         let options = small().vfs(Arc::new(faulty.clone()));
@@ -64,10 +74,11 @@ fn cut_each_call(image: &Image, lost: u64) -> u64 {
             outcome.unwrap();
             return nth;
         }
-        assert_eq!(outcome.unwrap_err().kind() == causelog::ErrorKind::Corrupt, false);
+        assert_ne!(outcome.unwrap_err().kind(), causelog::ErrorKind::Corrupt);
         for seed in 0..4 {
             let after = faulty.crash(nth * 100 + seed).unwrap();
             come_to_the_same_end(&after, &image.events, lost, seed == 0 && nth % 5 == 0);
+            is_kept(image, &after, damaged);
         }
     }
     0
@@ -77,7 +88,7 @@ fn cut_each_call(image: &Image, lost: u64) -> u64 {
 fn power_can_go_at_any_call() {
     for rolled in [false, true] {
         let (image, lost) = damaged_in_many_places(rolled);
-        assert!(cut_each_call(&image, lost) > 30);
+        assert!(cut_each_call(&image, if rolled { &ROLLED } else { &SEALED }, lost) > 30);
     }
 }
 
@@ -94,7 +105,7 @@ fn power_can_go_while_a_tail_is_cut() {
     image.write(name, &bytes);
     image.lose(gone);
     let lost = (before - image.events.len()) as u64;
-    assert!(cut_each_call(&image, lost) > 5);
+    assert!(cut_each_call(&image, &[], lost) > 5);
 }
 
 #[test]

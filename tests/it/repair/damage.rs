@@ -1,6 +1,6 @@
 //! Segments whose bytes are not as they were written.
 
-use causelog::{VerifyOutcome, repair};
+use causelog::{Code, EventId, Store, VerifyOutcome, repair};
 use proptest::prelude::*;
 
 use super::image::{Frame, Image, all_frames, frames, log, read};
@@ -154,11 +154,59 @@ fn a_name_that_is_lost_takes_its_events_with_it() {
 }
 
 #[test]
+fn a_seq_that_was_given_is_not_given_again() {
+    let mut image = Image::single(90);
+    let name = "0000000001.active";
+    image.forget_checkpoints();
+    // The last event of host b, which a later one names.
+    let last = image.events.iter().rfind(|event| event.host.as_str() == "b").unwrap().clone();
+    let namer = image.events.last().unwrap();
+    assert!(namer.causes.contains(&last.id));
+    let damaged = *event_frames(&image, name).iter().rfind(|frame| frame.event.unwrap().0 == 1).unwrap();
+    image.flip(name, damaged.offset + 16, 4);
+    image.lose(&[damaged]);
+    let report = repaired(&image);
+    assert_eq!(lost(&report), [("b", last.seq.get(), last.seq.get())]);
+    let store = Store::open("/s", image.options()).unwrap();
+    let other = crate::support::named(EventId::new("another").unwrap(), "b", last.seq.get(), vec![]);
+    assert_eq!(store.append(&other).unwrap_err().code(), Code::Seq);
+    assert_eq!(store.cursor().unwrap().get(&last.host).unwrap().seq.get(), last.seq.get() - 1);
+    drop(store);
+    check(&image.vfs, &image.events, 1);
+}
+
+#[test]
+fn that_causes_came_late_is_not_forgotten() {
+    let mut image = Image::single(0);
+    let name = "0000000001.active";
+    let id = |text: &str| EventId::new(text).unwrap();
+    let store = Store::open("/s", image.options()).unwrap();
+    image.events = vec![
+        crate::support::named(id("a-0"), "a", 0, vec![id("b-0")]),
+        crate::support::named(id("a-1"), "a", 1, vec![id("c-0")]),
+        crate::support::named(id("b-0"), "b", 0, vec![id("a-1")]),
+    ];
+    for event in &image.events {
+        store.append(event).unwrap();
+    }
+    store.close().unwrap();
+    image.forget_checkpoints();
+    let controls: Vec<Frame> =
+        frames(&image.read(name)).into_iter().filter(|frame| frame.kind == 2).collect();
+    // Host a, the type, host b, and that the third event came after one that names it.
+    image.flip(name, controls[3].offset + 16, 4);
+    assert_eq!(repaired(&image).events_lost, 0);
+    let store = Store::open("/s", image.options()).unwrap();
+    let closing = crate::support::named(id("c-0"), "c", 0, vec![id("a-0")]);
+    assert_eq!(store.append(&closing).unwrap_err().code(), Code::Cycle);
+}
+
+#[test]
 fn both_forms_of_a_segment_can_be_damaged() {
     let mut image = Image::rolled();
     let rolled = image.read("0000000003.active");
     let rolled_frames = frames(&rolled);
-    let store = causelog::Store::open("/s", image.options()).unwrap();
+    let store = Store::open("/s", image.options()).unwrap();
     store.close().unwrap();
     // The crash came before the active form was removed; then both were damaged, in other events.
     image.write("0000000003.active", &rolled);
@@ -196,7 +244,7 @@ fn what_a_person_can_sort_out_is_left_alone() {
     let (two, three) = (image.read("0000000002.sealed"), image.read("0000000003.sealed"));
     image.write("0000000002.sealed", &three);
     image.write("0000000003.sealed", &two);
-    let store = causelog::Store::open("/s", image.options()).unwrap();
+    let store = Store::open("/s", image.options()).unwrap();
     assert!(!store.opening().damage.is_empty());
     drop(store);
     let refused = repair("/s", &image.options(), causelog::RepairMode::Apply, &()).unwrap_err();

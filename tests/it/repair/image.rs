@@ -79,7 +79,7 @@ impl Image {
         image.fill_up_to(&store, 3);
         store.close().unwrap();
         let options = image.options().vfs(Arc::new(NoSealing(image.vfs.clone()))).background(true);
-        let store = Store::open("/s", options.idle_after(Duration::from_secs(3600))).unwrap();
+        let store = Store::open("/s", options.idle_after(Duration::from_hours(1))).unwrap();
         image.fill_up_to(&store, 5);
         drop(store);
         assert_eq!(image.files(), numbered(2, 4));
@@ -156,7 +156,9 @@ impl Image {
         let mut buffer = vec![0; bytes];
         let read = file.read_at(&mut buffer, offset).unwrap();
         buffer.truncate(read);
-        buffer.iter_mut().for_each(|byte| *byte = !*byte);
+        for byte in &mut buffer {
+            *byte = !*byte;
+        }
         file.write_at(&buffer, offset).unwrap();
     }
 

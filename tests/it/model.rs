@@ -2,7 +2,7 @@
 //!
 //! `CAUSELOG_MODEL_CASES` sets how many runs there are; a run that fails is printed as its shortest form.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,15 +74,15 @@ impl Model {
         Ok(Appended::Stored)
     }
 
+    /// Depth first: the event, then what each of its causes rests on.
     fn ancestry(&self, id: &EventId) -> Vec<String> {
-        let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
-        let mut open = VecDeque::from([name(id)]);
-        while let Some(id) = open.pop_front() {
-            if let Some(at) = self.by_id.get(&id).filter(|_| seen.insert(id.clone())) {
-                open.extend(self.log[*at].causes.iter().map(name));
-                found.push(id);
-            }
+        fn visit(model: &Model, id: String, found: &mut Vec<String>) {
+            let Some(at) = model.by_id.get(&id).filter(|_| !found.contains(&id)) else { return };
+            found.push(id);
+            model.log[*at].causes.iter().for_each(|cause| visit(model, name(cause), found));
         }
+        let mut found = Vec::new();
+        visit(self, name(id), &mut found);
         found
     }
 }
@@ -144,7 +144,7 @@ impl Run {
         let own = self.next_id;
         self.next_id += 1;
         let host = HostId::new(HOSTS[pick as usize % 3]).unwrap();
-        let gap = u64::from(pick / 3 % 11 == 0) * 5;
+        let gap = u64::from((pick / 3).is_multiple_of(11)) * 5;
         let seq = self.model.high.get(&host).map_or(0, |high| high + 1) + gap;
         let causes = match pick / 7 % 5 {
             0 => vec![],
@@ -160,7 +160,7 @@ impl Run {
             1 => 2500,
             _ => pick as usize % 60,
         };
-        let kind = if pick / 13 % 4 == 0 { "x.note" } else { "turn.started" };
+        let kind = if (pick / 13).is_multiple_of(4) { "x.note" } else { "turn.started" };
         let payload =
             JsonText::parse(&format!(r#"{{"turnId":"t","note":"{}"}}"#, "p".repeat(bytes))).unwrap();
         Event::new(id(own), host, Seq::new(seq).unwrap(), kind, payload)

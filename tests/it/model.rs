@@ -2,7 +2,7 @@
 //!
 //! `CAUSELOG_MODEL_CASES` sets how many runs there are; a run that fails is printed as its shortest form.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,15 +74,15 @@ impl Model {
         Ok(Appended::Stored)
     }
 
+    /// Depth first: the event, then what each of its causes rests on.
     fn ancestry(&self, id: &EventId) -> Vec<String> {
-        let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
-        let mut open = VecDeque::from([name(id)]);
-        while let Some(id) = open.pop_front() {
-            if let Some(at) = self.by_id.get(&id).filter(|_| seen.insert(id.clone())) {
-                open.extend(self.log[*at].causes.iter().map(name));
-                found.push(id);
-            }
+        fn visit(model: &Model, id: String, found: &mut Vec<String>) {
+            let Some(at) = model.by_id.get(&id).filter(|_| !found.contains(&id)) else { return };
+            found.push(id);
+            model.log[*at].causes.iter().for_each(|cause| visit(model, name(cause), found));
         }
+        let mut found = Vec::new();
+        visit(self, name(id), &mut found);
         found
     }
 }

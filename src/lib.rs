@@ -61,6 +61,9 @@
 pub mod cli;
 mod codec;
 mod contract;
+#[cfg(any(fuzzing, test))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod index;
 mod io;
 mod log;

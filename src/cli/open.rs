@@ -58,7 +58,7 @@ pub(crate) fn unknown_types(accept: bool) -> UnknownTypes {
 fn pass_on(store: &Store, output: &mut Output) {
     let report = store.opening();
     if let Some(torn) = &report.torn {
-        output.warn(format_args!("the last write did not complete, {} bytes of it are left out", torn.bytes));
+        output.warn(format_args!("{torn}; the log goes on before it"));
     }
     for finding in report.damage.iter().take(NAMED_MAX) {
         output.warn(format_args!("damage: {finding}"));

@@ -52,6 +52,7 @@ impl Tone {
 }
 
 /// Standard output and standard error of one command.
+#[expect(clippy::struct_excessive_bools, reason = "facts about the two streams, each asked for alone")]
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     err: Stderr,

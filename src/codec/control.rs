@@ -143,8 +143,16 @@ impl ControlState {
             Control::Evicted(range) => {
                 self.host_mut(range.host)?;
                 // A host loses its oldest events first: a later range takes in the earlier ones.
-                self.evicted.retain(|old| old.host != range.host || old.last < range.first);
-                self.evicted.push(*range);
+                let mut whole = *range;
+                self.evicted.retain(|old| {
+                    let other = old.host != range.host;
+                    if !other {
+                        whole.first = whole.first.min(old.first);
+                        whole.last = whole.last.max(old.last);
+                    }
+                    other
+                });
+                self.evicted.push(whole);
             }
             Control::SegmentSealed { .. } => {}
             Control::LateCauses => self.late_causes = true,

@@ -147,11 +147,7 @@ mod tests {
         assert_eq!(found(chain(10, 9, 10, state(30)), &[]), [3], "another root");
         assert_eq!(found(chain(10, 2, 11, state(30)), &[]), [2, 2], "another start");
         assert_eq!(found(chain(9, 9, 11, state(30)), &[2]), NONE);
-        assert_eq!(
-            found(chain(9, 9, 11, state(30)), &[3]),
-            [2, 2, 2],
-            "a repair explains its own links alone"
-        );
+        assert_eq!(found(chain(9, 9, 11, state(30)), &[3]), [2], "a repair explains its own links alone");
         let mut repaired = state(30);
         repaired.apply(&Control::Repaired { segment: 2, lost: 1 }).unwrap();
         assert_eq!(found(chain(9, 9, 11, repaired), &[]), NONE);

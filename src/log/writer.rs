@@ -415,9 +415,14 @@ impl Writer {
     /// `Poisoned`; what `read` returns.
     pub fn quiesce<T>(&self, read: impl FnOnce(&Staging, u64) -> Result<T>) -> Result<T> {
         let leader = self.group.lead()?;
-        self.write(&leader, true)?;
-        let staging = self.staging.lock();
-        read(&staging, self.durable_end.load(Ordering::Relaxed))
+        loop {
+            self.write(&leader, true)?;
+            let staging = self.staging.lock();
+            // Somebody may have staged an event since the write.
+            if staging.segment.pending_bytes() == 0 {
+                return read(&staging, self.durable_end.load(Ordering::Relaxed));
+            }
+        }
     }
 
     /// Returns an error when the log takes no more writes.

@@ -15,7 +15,8 @@ use parking_lot::Mutex;
 
 use super::options::{Durability, Options};
 use super::ring;
-use crate::contract::{EventFields, EventId, HostId, Result, Seq, validate};
+use crate::codec::write_event;
+use crate::contract::{Code, Error, EventFields, EventId, HostId, Result, Seq, limits, validate};
 use crate::index::{Checkpoint, CheckpointBatch, HostRow, Index, SegmentRow};
 use crate::io::ProofBudget;
 use crate::log::{Outcome, Writer, checkpoint, merge_next, seal_next};
@@ -92,6 +93,7 @@ impl Core {
     /// Not staged where `after`, the ticket of the caller's event before, failed; 0 for none.
     pub(super) fn offer(&self, event: &impl EventFields, after: u64) -> Result<Outcome> {
         validate(event, &self.options.types, self.options.unknown_types)?;
+        check_line_bytes(event)?;
         self.writer.stage(event, after)
     }
 
@@ -210,6 +212,24 @@ impl Core {
         }
         Ok(())
     }
+}
+
+/// Refuses an event whose line in an export would be longer than an import reads.
+fn check_line_bytes(event: &impl EventFields) -> Result<()> {
+    // Payload and unknown members are written as they are; everything else is far below this.
+    let long = event.payload().len() + event.extra().map_or(0, str::len);
+    let rest = (event.causes_len() + 8) * (limits::ID_BYTES_MAX * 6);
+    if long.saturating_add(rest) <= limits::LINE_BYTES_MAX {
+        return Ok(());
+    }
+    let mut line = Vec::new();
+    write_event(event, &mut line);
+    if line.len() > limits::LINE_BYTES_MAX {
+        let message =
+            format!("an event of {} bytes is over the limit of {}", line.len(), limits::LINE_BYTES_MAX);
+        return Err(Error::invalid(Code::Limit, message));
+    }
+    Ok(())
 }
 
 /// Runs until told to stop.

@@ -50,6 +50,17 @@ pub(super) fn exists(options: &Options, path: &Path) -> Result<bool> {
 }
 
 pub(super) fn create(path: &Path, options: Options) -> Result<Store> {
+    create_with(path, uncapped(options))
+}
+
+/// A store on disk keeps everything, whatever its options say of a cap.
+fn uncapped(mut options: Options) -> Options {
+    options.events_max = None;
+    options.bytes_max = None;
+    options
+}
+
+fn create_with(path: &Path, options: Options) -> Result<Store> {
     let vfs = Arc::clone(&options.vfs);
     let log = path.join(LOG_DIR);
     vfs.create_dir_all(&log).map_err(|e| Error::io("cannot create a directory", e).at_path(&log))?;
@@ -72,13 +83,16 @@ pub(super) fn create(path: &Path, options: Options) -> Result<Store> {
         state: ControlState::default(),
     };
     create_active(&*vfs, &log, header)?;
-    for dir in [Some(path), path.parent()].into_iter().flatten().filter(|dir| !dir.as_os_str().is_empty()) {
+    let parent =
+        path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+    for dir in [Some(path), parent].into_iter().flatten() {
         vfs.sync_dir(dir).map_err(|e| Error::io("cannot sync a directory", e).at_path(dir))?;
     }
     open_locked(path, options, locks)
 }
 
 pub(super) fn open(path: &Path, options: Options) -> Result<Store> {
+    let options = uncapped(options);
     must_exist(&options, path)?;
     let locks = lock_for_writing(&options, path)?;
     open_locked(path, options, locks)
@@ -102,7 +116,7 @@ pub(super) fn in_memory(mut options: Options) -> Result<Store> {
     if let Some(most) = options.bytes_max {
         options.segment_bytes_max = options.segment_bytes_max.min(most / ring::PARTS);
     }
-    create(Path::new("/memory"), options)
+    create_with(Path::new("/memory"), options)
 }
 
 fn open_locked(path: &Path, options: Options, locks: Locks) -> Result<Store> {
@@ -147,7 +161,8 @@ fn start_writer(
     // What was recovered may not be on the medium: it was only read. Nothing may rely on it before it is.
     let sync = || -> io::Result<()> {
         active.file().sync()?;
-        mark.write(active.number(), active.written_end(), active.synced().into())
+        mark.write(active.number(), active.written_end(), active.synced().into())?;
+        if report.torn.is_some() { mark.sync() } else { Ok(()) }
     };
     sync().map_err(|e| Error::io("cannot sync the active segment", e).at_path(active.path()))?;
     let (index, index_state) = open_index(path, options, &store, (active.number(), active.written_end()))?;

@@ -53,8 +53,8 @@ fn a_reader_sees_what_is_synced_and_no_more() {
     store.sync().unwrap();
     holds_exactly(&reader, &events);
     assert_eq!(store.since(&Cursor::default()).unwrap().count(), 10);
-    let late = Store::open_read_only("/s", options()).unwrap();
     store.append(&event("a", 10, &[])).unwrap();
+    let late = Store::open_read_only("/s", options()).unwrap();
     holds_exactly(&late, &events);
     assert_eq!(late.opening().torn, None, "what a writer writes is no tear");
 }

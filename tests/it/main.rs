@@ -1,11 +1,13 @@
 //! Integration tests: one binary, a module per subject.
 
 #![allow(
-    clippy::cast_possible_truncation,
+    clippy::pedantic,
+    clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
-    clippy::indexing_slicing,
+    dropping_copy_types,
     reason = "helpers of tests, which clippy's settings for tests do not reach"
 )]
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use causelog::vfs::{Calls, Failure, Fault, FaultyVfs, MemoryVfs};
 use causelog::{
-    Appended, BatchMode, Code, Cursor, CursorEntry, Durability, ErrorKind, Event, EventFields, EventId,
-    HostId, JsonText, Options, Result, Seq, Store, UnknownTypes,
+    Appended, BatchMode, Code, Cursor, CursorEntry, Durability, ErrorKind, Event, EventId, HostId, JsonText,
+    Options, Result, Seq, Store, UnknownTypes,
 };
 use proptest::prelude::*;
 
@@ -144,7 +144,7 @@ impl Run {
         let own = self.next_id;
         self.next_id += 1;
         let host = HostId::new(HOSTS[pick as usize % 3]).unwrap();
-        let gap = u64::from(pick / 3 % 11 == 0) * 5;
+        let gap = u64::from((pick / 3).is_multiple_of(11)) * 5;
         let seq = self.model.high.get(&host).map_or(0, |high| high + 1) + gap;
         let causes = match pick / 7 % 5 {
             0 => vec![],
@@ -160,7 +160,7 @@ impl Run {
             1 => 2500,
             _ => pick as usize % 60,
         };
-        let kind = if pick / 13 % 4 == 0 { "x.note" } else { "turn.started" };
+        let kind = if (pick / 13).is_multiple_of(4) { "x.note" } else { "turn.started" };
         let payload =
             JsonText::parse(&format!(r#"{{"turnId":"t","note":"{}"}}"#, "p".repeat(bytes))).unwrap();
         Event::new(id(own), host, Seq::new(seq).unwrap(), kind, payload)

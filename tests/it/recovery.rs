@@ -111,6 +111,10 @@ fn c003_damage_in_the_middle_is_named_and_nothing_behind_it_is_touched() {
     for at in [frame.offset, frame.offset + 16, frame.end - 8] {
         let vfs = base.fork();
         overwrite(&vfs, &active(1), at, &[0xA5; 8]);
+        // The groups behind it say as well as the mark file that it was durable.
+        let unmarked = vfs.fork();
+        unmarked.remove(Path::new("/s/mark")).unwrap();
+        is_damage(&unmarked, 1, Some(frame.offset as u64));
         let store = is_damage(&vfs, 1, Some(frame.offset as u64));
         assert_eq!(store.opening().damage[0].events_behind, Some(29));
         assert_eq!(held(&store).len(), 10);
@@ -213,10 +217,21 @@ fn work(store: &Store, events: &[Event], acked: &mut usize) -> causelog::Result<
 
 #[test]
 fn c011_killed_or_cut_off_at_every_call_of_a_roll_every_event_is_there_once() {
-    let events = history(330);
-    let base = killed(on, &events[..300]);
+    let all = history(500);
+    let full = {
+        let store = Store::in_memory(small()).unwrap();
+        let rolls = |event: &Event| {
+            store.append(event).unwrap();
+            store.stats().unwrap().segments.len() > 1
+        };
+        all.iter().position(rolls).unwrap()
+    };
+    let (known, events) = (full - 8, &all[..full + 8]);
+    let base = killed(on, &events[..known]);
     // With a checkpoint of the segment that is rolled.
     drop(Store::open("/s", on(&base)).unwrap());
+    let has_sealed = |vfs: &MemoryVfs| read_names(vfs).iter().any(|name| name.ends_with(".sealed"));
+    assert!(!has_sealed(&base));
     let mut states = 0u64;
     for after_effect in [false, true] {
         for n in 1.. {
@@ -231,7 +246,7 @@ fn c011_killed_or_cut_off_at_every_call_of_a_roll_every_event_is_there_once() {
             let mut acked = 0;
             match Store::open("/s", options) {
                 Ok(store) => {
-                    let done = work(&store, &events[300..], &mut acked);
+                    let done = work(&store, &events[known..], &mut acked);
                     assert!(done.is_ok() || faulty.failed() > 0, "{done:?}");
                 }
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{error:?}"),
@@ -243,16 +258,13 @@ fn c011_killed_or_cut_off_at_every_call_of_a_roll_every_event_is_there_once() {
                 states += 1;
                 is_whole(
                     &vfs,
-                    &events,
-                    300 + acked,
+                    events,
+                    known + acked,
                     &format!("call {n}, image {image}, after effect {after_effect}"),
                 );
             }
             if finished {
-                assert!(
-                    read_names(&inner).iter().any(|name| name.ends_with(".sealed")),
-                    "the work sealed a segment"
-                );
+                assert!(has_sealed(&inner), "the work sealed a segment");
                 break;
             }
         }

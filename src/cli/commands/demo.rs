@@ -26,7 +26,7 @@ const SHOWN: u64 = 12;
 
 /// Show what causelog does: import a recorded run into a fresh store, show its order, replay it.
 ///
-/// The store is made in a new temporary directory, or where --store says. $`CAUSELOG_STORE` is not used, so
+/// The store is made in a new temporary directory, or where --store says. `CAUSELOG_STORE` is not used, so
 /// that no real store gets the sample by accident.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}

@@ -41,18 +41,14 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
     if let Some(budget) = args.ephemeral_budget {
         options = options.ephemeral_budget(budget);
     }
-    let report = match &args.from {
-        Some(file) => match from_file(file, &options, output)? {
-            Some(report) => report,
-            None => return Ok(Exit::No),
-        },
-        None => {
-            let store = open::read(shared, output)?;
-            let snapshot = store.snapshot()?;
-            let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
-            watched(snapshot.ordered()?, &options, &bar)?
-        }
+    let report = if let Some(file) = &args.from {
+        from_file(file, &options, output)?
+    } else {
+        let snapshot = open::read(shared, output)?.snapshot()?;
+        let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
+        Some(watched(snapshot.ordered()?, &options, &bar)?)
     };
+    let Some(report) = report else { return Ok(Exit::No) };
     show(&report, output)?;
     Ok(if report.ok { Exit::Fine } else { Exit::No })
 }

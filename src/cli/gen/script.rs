@@ -138,30 +138,26 @@ impl Script {
 
     /// Appends the payload without its closing brace.
     pub(super) fn payload(&self, step: Step, host: usize, out: &mut Vec<u8>, random: &mut Random) {
-        let capability = CAPABILITIES.get(self.capability).copied().unwrap_or("page.actions");
-        let mut text = |parts: &[Part<'_>]| {
+        use Part::{Key, Number, Reference, Text, Turn};
+
+        let capability = Text(CAPABILITIES.get(self.capability).copied().unwrap_or("page.actions"));
+        let mut write = |parts: &[Part]| {
             for part in parts {
                 part.push(self, host, out, random);
             }
         };
-        use Part::{Key, Number, Reference, Text, Turn};
         match step {
-            Step::TurnStarted => text(&[Text("{"), Turn, Text(r#","surface":"panel""#)]),
-            Step::ContextAssembled => text(&[
-                Text("{"),
-                Turn,
-                Text(r#","budget":8000,"used":"#),
-                Number(8000),
-                Text(r#","parts":{"system":120},"resident":["#),
-                Reference,
-                Text(r#"],"reachableCount":"#),
-                Number(90),
-            ]),
+            Step::TurnStarted => write(&[Text("{"), Turn, Text(r#","surface":"panel""#)]),
+            Step::ContextAssembled => {
+                write(&[Text("{"), Turn, Text(r#","budget":8000,"used":"#), Number(8000)]);
+                write(&[Text(r#","parts":{"system":120},"resident":["#), Reference]);
+                write(&[Text(r#"],"reachableCount":"#), Number(90)]);
+            }
             Step::Prompted | Step::Message => {
-                text(&[Text("{"), Turn, Text(r#","chars":"#), Number(4000), Text(r#","ref":"#), Reference]);
+                write(&[Text("{"), Turn, Text(r#","chars":"#), Number(4000), Text(r#","ref":"#), Reference]);
             }
             Step::Redacted => {
-                text(&[
+                write(&[
                     Text(r#"{"counts":{"PERSON":"#),
                     Number(4),
                     Text(r#","EMAIL":"#),
@@ -170,61 +166,51 @@ impl Script {
                 ]);
             }
             Step::Offered => {
-                text(&[Text(r#"{"capability":""#), Text(capability), Text(r#"","reason":"tab matches""#)]);
+                write(&[Text(r#"{"capability":""#), capability, Text(r#"","reason":"tab matches""#)]);
             }
-            Step::Granted => text(&[
-                Text(r#"{"capability":""#),
-                Text(capability),
-                Text(r#"","actor":{"kind":"user","id":"u1"}"#),
-            ]),
+            Step::Granted => {
+                write(&[
+                    Text(r#"{"capability":""#),
+                    capability,
+                    Text(r#"","actor":{"kind":"user","id":"u1"}"#),
+                ]);
+            }
             Step::Activated => {
-                text(&[Text(r#"{"capability":""#), Text(capability), Text(r#"","classUsed":"R""#)]);
+                write(&[Text(r#"{"capability":""#), capability, Text(r#"","classUsed":"R""#)]);
             }
-            Step::Invoked => text(&[
-                Text("{"),
-                Turn,
-                Text(r#","capability":""#),
-                Text(capability),
-                Text(r#"","actor":{"kind":"model","id":"m1"},"scope":{"kind":"tab","id":"t1"},"#),
-                Text(r#""effects":"idempotent","idempotencyKey":"#),
-                Key,
-                Text(r#","egress":"#),
-                Text(if self.egress { r#""search.example""# } else { r#""none""# }),
-            ]),
-            Step::Egress => text(&[
-                Text(r#"{"host":"search.example","redacted":true,"controlled":true,"bytes":"#),
-                Number(4000),
-            ]),
-            Step::Resulted => text(&[
-                Text(r#"{"capability":""#),
-                Text(capability),
-                Text(r#"","ok":true,"classUsed":"L","cost":{"ms":"#),
-                Number(2500),
-                Text(r#"},"idempotencyKey":"#),
-                Key,
-            ]),
+            Step::Invoked => {
+                write(&[Text("{"), Turn, Text(r#","capability":""#), capability]);
+                write(&[Text(r#"","actor":{"kind":"model","id":"m1"},"scope":{"kind":"tab","id":"t1"}"#)]);
+                write(&[Text(r#","effects":"idempotent","idempotencyKey":"#), Key, Text(r#","egress":"#)]);
+                write(&[Text(if self.egress { r#""search.example""# } else { r#""none""# })]);
+            }
+            Step::Egress => {
+                write(&[Text(r#"{"host":"search.example","redacted":true,"controlled":true,"bytes":"#)]);
+                write(&[Number(4000)]);
+            }
+            Step::Resulted => {
+                write(&[Text(r#"{"capability":""#), capability, Text(r#"","ok":true,"classUsed":"L""#)]);
+                write(&[Text(r#","cost":{"ms":"#), Number(2500), Text(r#"},"idempotencyKey":"#), Key]);
+            }
             Step::Revoked => {
-                text(&[Text(r#"{"capability":""#), Text(capability), Text(r#"","cause":"turn over""#)]);
+                write(&[Text(r#"{"capability":""#), capability, Text(r#"","cause":"turn over""#)]);
             }
-            Step::TurnEnded => text(&[
-                Text("{"),
-                Turn,
-                Text(r#","ms":"#),
-                Number(20_000),
-                Text(r#","tokensIn":"#),
-                Number(4000),
-                Text(r#","tokensOut":"#),
-                Number(900),
-            ]),
-            Step::Created | Step::Attached => text(&[Text(r#"{"ref":"#), Reference]),
-            Step::Fired => text(&[Text(r#"{"ruleId":"r_"#), Number(1_000_000), Text(r#"","classUsed":"R""#)]),
+            Step::TurnEnded => {
+                write(&[Text("{"), Turn, Text(r#","ms":"#), Number(20_000)]);
+                write(&[Text(r#","tokensIn":"#), Number(4000), Text(r#","tokensOut":"#), Number(900)]);
+            }
+            Step::Created | Step::Attached => write(&[Text(r#"{"ref":"#), Reference]),
+            Step::Fired => {
+                write(&[Text(r#"{"ruleId":"r_"#), Number(1_000_000), Text(r#"","classUsed":"R""#)]);
+            }
         }
     }
 }
 
 /// A piece of a payload.
-enum Part<'a> {
-    Text(&'a str),
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Text(&'static str),
     /// The member `turnId`.
     Turn,
     /// The idempotency key of the running invocation.
@@ -235,9 +221,9 @@ enum Part<'a> {
     Reference,
 }
 
-impl Part<'_> {
-    fn push(&self, script: &Script, host: usize, out: &mut Vec<u8>, random: &mut Random) {
-        match *self {
+impl Part {
+    fn push(self, script: &Script, host: usize, out: &mut Vec<u8>, random: &mut Random) {
+        match self {
             Self::Text(text) => out.extend_from_slice(text.as_bytes()),
             Self::Turn => {
                 out.extend_from_slice(br#""turnId":"t_"#);

@@ -56,6 +56,13 @@ pub(super) struct Clash {
     pub(super) first_line: u64,
 }
 
+/// The first event that has an id.
+struct First {
+    id: [u64; 2],
+    line: u64,
+    rank: u64,
+}
+
 impl Join {
     pub(super) fn new(dir: &Path) -> Self {
         Self { ids: Sorter::new(dir, SORT_BYTES), links: Sorter::new(dir, SORT_BYTES / 2) }
@@ -87,28 +94,21 @@ impl Join {
     pub(super) fn finish(self, mut clash: impl FnMut(Clash)) -> Result<Sorted> {
         let mut links = self.links;
         let mut ids = self.ids.finish(|first| first)?.records();
-        // The current id, and line and rank of the first event that has it.
-        type Current = ([u64; 2], Option<(u64, u64)>);
-        let mut current: Option<Current> = None;
+        let mut first: Option<First> = None;
         while let Some(record) = ids.header()? {
             let [high, low, word] = record.key;
+            let id = [high, low];
             let rank = ids.value()?.first_chunk().copied().map_or(0, u64::from_le_bytes);
-            let held = match current {
-                Some((id, held)) if id == [high, low] => held,
-                _ => None,
-            };
-            current = Some(([high, low], held));
-            match held {
-                Some((_, cause)) if word & NAMED != 0 => {
-                    push_link(&mut links, word & !NAMED, Link::Cause(cause))?;
-                }
+            // Who has an id stands before those who name it, by line.
+            match (first.as_ref().filter(|first| first.id == id), word & NAMED != 0) {
+                (Some(first), true) => push_link(&mut links, word & !NAMED, Link::Cause(first.rank))?,
                 // Nobody in the file has the id: the store holds it, or nobody does.
-                None if word & NAMED != 0 => {}
-                Some((first_line, _)) => {
-                    clash(Clash { line: word, first_line });
+                (None, true) => {}
+                (Some(first), false) => {
+                    clash(Clash { line: word, first_line: first.line });
                     push_link(&mut links, rank, Link::Refused)?;
                 }
-                None => current = Some(([high, low], Some((word, rank)))),
+                (None, false) => first = Some(First { id, line: word, rank }),
             }
         }
         links.finish(|first| first)

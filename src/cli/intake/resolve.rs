@@ -80,7 +80,7 @@ pub(crate) fn resolve(
 ) -> Result<Arranged> {
     let Intake { hosts, records, .. } = intake;
     let mut join = Join::new(dir);
-    let mut lanes = Lanes { hosts: &hosts, lanes: Vec::new(), host: None };
+    let mut lanes = Lanes { hosts: &hosts, done: Vec::new(), host: None };
     let mut holder: Option<Holder> = None;
     let mut duplicates = 0;
     let mut reader = records.records();
@@ -148,7 +148,8 @@ fn id_taken(first_line: u64) -> Error {
 /// The lanes so far.
 struct Lanes<'a> {
     hosts: &'a Hosts,
-    lanes: Vec<Lane>,
+    done: Vec<Lane>,
+    /// Number of the last one's host.
     host: Option<u64>,
 }
 
@@ -160,7 +161,7 @@ impl<'a> Lanes<'a> {
         if self.host != Some(number) {
             self.close(rank, position);
             self.host = Some(number);
-            self.lanes.push(Lane {
+            self.done.push(Lane {
                 host: host.clone(),
                 ranks: rank..rank,
                 records: position..position,
@@ -171,7 +172,7 @@ impl<'a> Lanes<'a> {
     }
 
     fn close(&mut self, rank: u64, position: u64) {
-        if let Some(last) = self.lanes.last_mut() {
+        if let Some(last) = self.done.last_mut() {
             last.ranks.end = rank;
             last.records.end = position;
         }
@@ -179,7 +180,7 @@ impl<'a> Lanes<'a> {
 
     fn finish(mut self, rank: u64, records: &Sorted) -> Vec<Lane> {
         self.close(rank, records.bytes());
-        self.lanes
+        self.done
     }
 }
 

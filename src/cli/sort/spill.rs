@@ -82,12 +82,13 @@ pub(super) struct Window {
     buffer: Vec<u8>,
     /// How much of `buffer` was taken.
     taken: usize,
-    window_bytes: usize,
+    /// How much is read at least.
+    step_bytes: usize,
 }
 
 impl Window {
-    pub(super) fn new(spill: Arc<Spill>, start: u64, end: u64, window_bytes: usize) -> Self {
-        Self { spill, next: start, end, buffer: Vec::new(), taken: 0, window_bytes }
+    pub(super) fn new(spill: Arc<Spill>, start: u64, end: u64, step_bytes: usize) -> Self {
+        Self { spill, next: start, end, buffer: Vec::new(), taken: 0, step_bytes }
     }
 
     /// Returns where the next byte to be taken stands.
@@ -149,7 +150,7 @@ impl Window {
         if left < len {
             return Err(cut());
         }
-        let bytes = len.max(self.window_bytes).min(left);
+        let bytes = len.max(self.step_bytes).min(left);
         // One great record must not leave every window great.
         if self.buffer.capacity() > bytes.saturating_mul(2) {
             self.buffer = Vec::new();

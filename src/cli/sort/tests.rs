@@ -1,6 +1,6 @@
-use super::sorter::Key;
 use proptest::prelude::*;
 
+use super::sorter::Key;
 use super::*;
 
 /// Sorts with a budget so small that a few records make a run.

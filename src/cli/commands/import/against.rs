@@ -42,15 +42,12 @@ impl Judge {
     /// Says who has the seq of an event, or that it is too low.
     fn taken(&self, event: &Event, high: Seq) -> Result<Error> {
         let seq = event.seq.get();
-        Ok(match self.snapshot.range(&event.host, seq..=seq).next().transpose()? {
-            Some(holder) => {
-                let message = format!("seq {seq} of host {} is held by event {}", event.host, holder.id());
-                Error::new(ErrorKind::Equivocation, Code::Seq, message)
-            }
-            None => {
-                let message = format!("seq {seq} of host {} is below {high}, the highest held", event.host);
-                Error::invalid(Code::Seq, message)
-            }
+        Ok(if let Some(holder) = self.snapshot.range(&event.host, seq..=seq).next().transpose()? {
+            let message = format!("seq {seq} of host {} is held by event {}", event.host, holder.id());
+            Error::new(ErrorKind::Equivocation, Code::Seq, message)
+        } else {
+            let message = format!("seq {seq} of host {} is below {high}, the highest held", event.host);
+            Error::invalid(Code::Seq, message)
         })
     }
 }

@@ -37,6 +37,7 @@ Examples:
 /// causes. Memory stays bounded whatever the file's size; temporary files need up to twice its size.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Args {
     /// The file, or - for standard input
     #[arg(value_name = "FILE")]

@@ -140,8 +140,6 @@ impl Salvage {
     /// Puts the events in order, each once, and drops those that do not fit behind the state `before`.
     pub(super) fn settle(&mut self, before: &ControlState) {
         self.events.sort_by_key(|event| event.ordinal);
-        // Both forms of a segment can hold it.
-        self.events.dedup_by_key(|event| event.ordinal);
         let mut highs: HashMap<u32, u64> = (0u32..)
             .zip(&before.hosts)
             .filter_map(|(number, host)| host.high.map(|high| (number, high)))
@@ -152,6 +150,7 @@ impl Salvage {
                 *nameless += 1;
                 return false;
             }
+            // Where both forms of a segment hold an event, the second one does not rise.
             let rises = highs.get(&event.host).is_none_or(|high| event.seq > *high);
             if rises {
                 highs.insert(event.host, event.seq);

@@ -1,4 +1,3 @@
-use super::resolve::Arranged;
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;

@@ -1,4 +1,3 @@
-use super::sorter::Key;
 use proptest::prelude::*;
 
 use super::sorter::Key;

@@ -128,9 +128,9 @@ fn a_cursor_of_another_history_is_refused() {
 }
 
 #[test]
-fn ancestry_goes_back_nearest_first() {
+fn ancestry_goes_back_cause_by_cause() {
     let bench = two_hosts();
-    assert_eq!(ids(&bench, &["ancestry", "b-2"]), ["b-2", "b-1", "a-1", "b-0", "a-0"]);
+    assert_eq!(ids(&bench, &["ancestry", "b-2"]), ["b-2", "b-1", "b-0", "a-1", "a-0"]);
     assert_eq!(ids(&bench, &["ancestry", "b-2", "--limit", "2"]), ["b-2", "b-1"]);
     assert_eq!(bench.run(&["ancestry", "nobody", "--json"]).exits(1).error()["kind"], "not_found");
 }

@@ -7,7 +7,8 @@ use crate::cli::open;
 use crate::cli::output::Output;
 use crate::contract::EventId;
 
-/// Show an event, then its causes, then theirs, nearest first. With --json the whole events.
+/// Show an event, then what its first cause came from, then its second, each event once. With --json the
+/// whole events.
 ///
 /// Causes that are not held are left out. Exit 1 when the event itself is not held.
 #[derive(Debug, clap::Args)]

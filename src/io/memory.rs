@@ -34,10 +34,17 @@ struct Names {
 }
 
 /// What a name leads to, as an inode does.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Node {
     bytes: RwLock<Arc<Bytes>>,
     locks: Mutex<Locks>,
+}
+
+/// Contents can be what users typed: their length alone is shown.
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Node({} bytes, {:?})", self.bytes.read().len(), self.locks.lock())
+    }
 }
 
 #[derive(Debug, Default)]

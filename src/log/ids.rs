@@ -134,21 +134,19 @@ impl IdTables {
         next.with_tiers(self.tiers().cloned().collect())
     }
 
-    /// Returns the tables with a tier that [`MergePlan::merge`](super::MergePlan::merge) made, and removes
-    /// the files of those it replaces. Readers of older tables that come too late for a file ask the segments.
+    /// Returns the tables with a tier that [`MergePlan::merge`](super::MergePlan::merge) made, and the files that nothing
+    /// needs any more: readers of older tables that come too late for one ask the segments.
     #[must_use]
-    pub fn with_tier(&self, tier: Arc<Tier>) -> Self {
+    pub fn with_tier(&self, tier: Arc<Tier>) -> (Self, Vec<PathBuf>) {
         let (first, last) = tier.range();
         let (replaced, mut kept): (Vec<_>, Vec<_>) = self.tiers().cloned().partition(|old| {
             let (old_first, old_last) = old.range();
             old_first <= last && first <= old_last
         });
-        for old in replaced.iter().filter(|old| old.path() != tier.path()) {
-            // The next open tries again.
-            let _ = self.vfs.remove(old.path());
-        }
+        let others = replaced.iter().map(|old| old.path()).filter(|path| *path != tier.path());
+        let useless = others.map(Path::to_path_buf).collect();
         kept.push(tier);
-        self.clone().with_tiers(kept)
+        (self.clone().with_tiers(kept), useless)
     }
 
     /// Rebuilds the list of tables from tiers that do not overlap; those that do not fit the segments are

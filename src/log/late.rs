@@ -2,9 +2,10 @@
 //!
 //! The guard of the order layer knows events by arrival; this gives it the log to search in.
 
+use super::parts::Found;
 use super::recent::Place;
 use super::stored::resolved_causes;
-use super::view::{Found, View};
+use super::view::View;
 use crate::codec::ControlState;
 use crate::contract::{Code, Error, IdRef, Result};
 use crate::order::{CycleGuard, Graph, Verdict};

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - Reading changes nothing. A writer cuts a torn tail and removes what a crash left behind, and nothing
-//!   else; opening twice changes nothing more.
+//!   else; opening twice changes nothing more. In a log that is damaged anywhere it cuts nothing.
 //! - Damage is never cut, moved or skipped: it is listed, and the log is then only read.
 //! - Sealed segments are opened by head, trailer and directory; only what lies behind the newest checkpoint of the
 //!   active segment is read frame by frame.
@@ -29,10 +29,10 @@ use super::scan::{Scan, ScanStart, scan};
 use super::sealed::SealedSegment;
 use super::tail::{Tail, Torn, judge};
 use super::upkeep::remove_active;
-use super::view::Segments;
+use super::parts::Segments;
 use crate::codec::{Checkpoint, ControlState, FrameSeed, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
-use crate::io::{OpenMode, ProofBudget, Vfs};
+use crate::io::{OpenMode, ProofBudget, Vfs, VfsFile};
 
 /// Directory of the merged fingerprint tables within a store's.
 pub const IDS_DIR: &str = "ids";
@@ -127,9 +127,17 @@ struct Opening<'a> {
     mark: Option<Mark>,
     sealed: Vec<Arc<SealedSegment>>,
     rolled: Vec<Arc<ActiveSegment>>,
-    torn: Option<Torn>,
+    torn: Option<(Torn, Cut)>,
     damage: Vec<Finding>,
     frames_read: u64,
+}
+
+/// How a torn tail is cut, once everything else was found sound.
+struct Cut {
+    file: Arc<dyn VfsFile>,
+    /// The checkpoint reaches past the cut: once the segment grew again, it would pass for one of what was written
+    /// instead.
+    checkpoint: bool,
 }
 
 impl<'a> Opening<'a> {
@@ -295,6 +303,9 @@ impl<'a> Opening<'a> {
             self.damage.push(Finding::of(LogError::Chain(what).at(self.dir, last + 1, 0))?);
         }
         let files = if self.role == Role::Writer { TierFiles::Tidy } else { TierFiles::Keep };
+        if self.role == Role::Writer && self.damage.is_empty() {
+            self.cut()?;
+        }
         let ids = IdTables::open(self.vfs, &self.ids_dir, identity.store, self.sealed.clone(), files)?;
         Ok(Recovered {
             store: identity.store,
@@ -302,7 +313,7 @@ impl<'a> Opening<'a> {
             segments: Segments { sealed: self.sealed, rolled: self.rolled, active, ids: Arc::new(ids) },
             state,
             mark: self.mark,
-            torn: self.torn,
+            torn: self.torn.map(|(torn, _)| torn),
             damage: self.damage,
             frames_read: self.frames_read,
         })
@@ -345,18 +356,28 @@ impl<'a> Opening<'a> {
         read_head(&**self.vfs, &path, number, mode)
     }
 
-    /// A rolled segment is whole: everything up to the length that the next head names was durable.
+    /// A rolled segment is whole: everything up to the length that the next head names was durable. Where that head
+    /// cannot be read, which is damage of the next segment, what stands behind the frames is judged.
     fn open_rolled(&mut self, head: Head, number: u64, forms: &BTreeMap<u64, Forms>) -> Result<One> {
         let next_stage =
             forms.get(&(number + 1)).map(|next| if next.active { Stage::Active } else { Stage::Sealed });
-        let next = next_stage.map(|stage| self.head(number + 1, stage)).transpose()?;
+        let next = match next_stage.map(|stage| self.head(number + 1, stage)) {
+            Some(Err(error)) if error.kind() != ErrorKind::Corrupt => return Err(error),
+            next => next.and_then(Result::ok),
+        };
         let size = head
             .file
             .size()
             .map_err(|e| LogError::io("read a segment's size")(e).at(&head.path, number, 0))?;
-        let limit = next.map_or(size, |next| next.header.prev_bytes);
+        let limit = next.as_ref().map_or(size, |next| next.header.prev_bytes);
         let found = self.scan(&head, limit, self.checkpoint(&head))?;
-        if let Some(error) = found.stop {
+        let free = |end| judge(&*head.file, seed_of(&head.header), end, 0).map(|tail| tail == Tail::Free);
+        let free = next.is_none()
+            && found.stop.is_some()
+            && free(found.end).map_err(|e| e.at(&head.path, number, found.end))?;
+        if let Some(error) = found.stop
+            && !free
+        {
             let finding = Finding::of(error.at(&head.path, number, found.end))?;
             self.damage.push(Self::with_events_behind(&head, found.end, finding)?);
         }
@@ -380,22 +401,24 @@ impl<'a> Opening<'a> {
         if found.stop.is_some() || known_end > 0 {
             let seed = seed_of(&head.header);
             let tail = judge(&*head.file, seed, found.end, known_end).map_err(&place)?;
-            if self.role == Role::Writer && covered > found.end && matches!(tail, Tail::Torn { .. }) {
-                // Once the segment grew again it would pass for a checkpoint of what was written instead.
-                self.remove_checkpoint(number)?;
-            }
-            self.take_tail(&head, &found, tail)?;
+            self.take_tail(&head, &found, tail, covered > found.end)?;
         }
         Ok(One::active(head, found.index, found.end, found.state))
     }
 
-    fn remove_checkpoint(&self, number: u64) -> Result<()> {
-        let path = self.dir.join(checkpoint_file(number));
-        let removed = self.vfs.remove(&path).and_then(|()| self.vfs.sync_dir(self.dir));
-        removed.map_err(|e| Error::io("cannot remove a checkpoint", e).at_path(path))
+    /// Cuts a torn tail.
+    fn cut(&self) -> Result<()> {
+        let Some((Torn { path, segment, offset, .. }, cut)) = &self.torn else { return Ok(()) };
+        if cut.checkpoint {
+            let path = self.dir.join(checkpoint_file(*segment));
+            let removed = self.vfs.remove(&path).and_then(|()| self.vfs.sync_dir(self.dir));
+            removed.map_err(|e| Error::io("cannot remove a checkpoint", e).at_path(path))?;
+        }
+        let done = cut.file.set_size(*offset).and_then(|()| cut.file.sync());
+        done.map_err(|e| LogError::io("cut a torn tail")(e).at(path, *segment, *offset))
     }
 
-    fn take_tail(&mut self, head: &Head, found: &Scan, tail: Tail) -> Result<()> {
+    fn take_tail(&mut self, head: &Head, found: &Scan, tail: Tail, checkpoint: bool) -> Result<()> {
         let (number, offset) = (head.header.segment, found.end);
         match tail {
             Tail::Free => {}
@@ -407,12 +430,9 @@ impl<'a> Opening<'a> {
                 self.damage.push(finding.with_events_behind(events));
             }
             Tail::Torn { bytes, events, missing_bytes } => {
-                if self.role == Role::Writer {
-                    let cut = head.file.set_size(offset).and_then(|()| head.file.sync());
-                    cut.map_err(|e| LogError::io("cut a torn tail")(e).at(&head.path, number, offset))?;
-                }
                 let path = head.path.clone();
-                self.torn = Some(Torn { path, segment: number, offset, bytes, events, missing_bytes });
+                let torn = Torn { path, segment: number, offset, bytes, events, missing_bytes };
+                self.torn = Some((torn, Cut { file: Arc::clone(&head.file), checkpoint }));
             }
         }
         Ok(())

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use super::active::ActiveSegment;
 use super::interner::Names;
 use super::late::{Cause, admit, guard_of};
+use super::parts::Found;
 use super::recent::{Place, Recent};
 use super::stored::StoredEvent;
-use super::view::{Found, View};
+use super::view::View;
 use super::writer::WriterOptions;
 use crate::codec::{
     ActiveEntry, CauseRecord, Control, ControlState, EventRecord, Fingerprint, Frame, FrameKind,

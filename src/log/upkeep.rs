@@ -1,7 +1,8 @@
 //! What a log does beside appending: checkpoints of the active segment, and sealing of rolled ones.
 //!
 //! Invariants:
-//! - A checkpoint describes only what is durable, and replaces the one before it by rename.
+//! - A checkpoint describes only what is durable and what a watermark before its end confirms, and replaces the one
+//!   before it by rename.
 //! - Segments are sealed in order, each after the one before it, so that its head can name that one's root.
 //! - Fingerprint tables are merged after their segments are sealed, and nothing waits for that.
 //! - The active form is removed after the sealed one is durable and readers of this process have it.
@@ -77,20 +78,16 @@ pub fn seal_next(
     let view = writer.view();
     let segments = view.segments();
     let Some(rolled) = segments.rolled.first() else { return Ok(None) };
-    let Some(next) = segments.rolled.get(1).or(segments.active.as_ref()) else { return Ok(None) };
-    let before = segments.sealed.last().filter(|sealed| sealed.number() + 1 == rolled.number());
+    let Some(state_after) = segments.state_before(rolled.number() + 1)? else { return Ok(None) };
+    let before = rolled.number().checked_sub(1).and_then(|number| segments.ids.segment(number));
     let header = SegmentHeader {
         form: Form::Sealed,
         prev_root: before.map_or(rolled.header().prev_root, |sealed| *sealed.root()),
         ..rolled.header().clone()
     };
-    let summary = seal_segment(vfs, dir, rolled, header, next.header().state.clone())?;
+    let summary = seal_segment(vfs, dir, rolled, header, state_after)?;
     let sealed = Arc::new(SealedSegment::open(vfs, &summary.path, budget)?);
-    writer.replace_segments(|segments| {
-        segments.rolled.retain(|segment| segment.number() != sealed.number());
-        segments.sealed.push(Arc::clone(&sealed));
-        segments.ids = Arc::new(segments.ids.with_segment(Arc::clone(&sealed)));
-    });
+    writer.replace_segments(|segments| segments.seal(sealed));
     writer.control(&Control::SegmentSealed { segment: summary.segment, root: summary.root })?;
     remove_active(&**vfs, dir, summary.segment)?;
     Ok(Some(summary))
@@ -140,10 +137,19 @@ pub fn remove_active(vfs: &dyn Vfs, dir: &Path, number: u64) -> Result<()> {
 ///
 /// # Errors
 /// What the system calls report; damage in a table. Look-ups go on as before.
-pub fn merge_next(writer: &Writer) -> Result<bool> {
+pub fn merge_next(writer: &Writer, vfs: &dyn Vfs) -> Result<bool> {
     let Some(plan) = writer.view().segments().ids.plan_merge() else { return Ok(false) };
     let tier = plan.merge()?;
-    writer.replace_segments(|segments| segments.ids = Arc::new(segments.ids.with_tier(tier)));
+    let mut useless = Vec::new();
+    writer.replace_segments(|segments| {
+        let (ids, replaced) = segments.ids.with_tier(tier);
+        segments.ids = Arc::new(ids);
+        useless = replaced;
+    });
+    for path in useless {
+        // It stays useless; the next open tries again.
+        let _ = vfs.remove(&path);
+    }
     Ok(true)
 }
 

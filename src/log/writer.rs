@@ -27,7 +27,8 @@ use super::interner::Names;
 use super::mark::MarkWriter;
 use super::names::{Stage, segment_file};
 use super::staging::{Outcome, Staging};
-use super::view::{Segments, View};
+use super::parts::Segments;
+use super::view::View;
 use crate::codec::{Control, Form, FrameKind, GroupMark, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, EventFields, Result};
 use crate::io::{OpenMode, Vfs};
@@ -379,6 +380,11 @@ impl Writer {
         self.segments.read().rolled.len()
     }
 
+    /// Returns the number of the rolled segment that is sealed next.
+    pub fn next_to_seal(&self) -> Option<u64> {
+        self.segments.read().rolled.first().map(|segment| segment.number())
+    }
+
     /// Returns a host's highest `seq`, staged events included.
     pub fn high_of(&self, host: &str) -> Option<u64> {
         let staging = self.staging.lock();
@@ -409,7 +415,7 @@ impl Writer {
         self.staging.lock().control(control)
     }
 
-    /// Runs `read` while nothing is staged, written or rolled.
+    /// Runs `read` while nothing is staged, written or rolled, and everything is confirmed.
     ///
     /// # Errors
     /// `Poisoned`; what `read` returns.
@@ -417,6 +423,7 @@ impl Writer {
         let leader = self.group.lead()?;
         loop {
             self.write(&leader, true)?;
+            self.confirm_as(&leader)?;
             let staging = self.staging.lock();
             // Somebody may have staged an event since the write.
             if staging.segment.pending_bytes() == 0 {

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::options::{Durability, Options};
 use super::ring;
 use crate::codec::write_event;
-use crate::contract::{Code, Error, EventFields, EventId, HostId, Result, Seq, limits, validate};
+use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, HostId, Result, Seq, limits, validate};
 use crate::index::{Checkpoint, CheckpointBatch, HostRow, Index, SegmentRow};
 use crate::io::ProofBudget;
 use crate::log::{Outcome, Writer, checkpoint, merge_next, seal_next};
@@ -51,6 +51,8 @@ pub(super) struct Core {
     seen: AtomicU64,
     /// Segment and durable end of the newest checkpoint.
     checkpointed: Mutex<(u64, u64)>,
+    /// The rolled segment that cannot be sealed because it is damaged: tried again when the store closes.
+    unsealable: Mutex<Option<u64>>,
 }
 
 /// Why the upkeep thread is woken.
@@ -85,6 +87,7 @@ impl Core {
             wake,
             seen,
             checkpointed: Mutex::new((0, 0)),
+            unsealable: Mutex::new(None),
         }
     }
 
@@ -126,16 +129,31 @@ impl Core {
         let _ = self.wake.send(why);
     }
 
-    /// Seals every rolled segment, then keeps a capped store within its cap.
+    /// Seals every rolled segment up to a damaged one, of which the first call reports the damage, then keeps a capped store within its cap.
     pub(super) fn seal_all(&self) -> Result<()> {
         let _one = self.upkeep.lock();
-        while let Some(sealed) = seal_next(&self.writer, &self.options.vfs, &self.log_dir, &self.budget)? {
-            tracing::debug!(segment = sealed.segment, events = sealed.events, "sealed");
+        while let Some(waiting) = self.writer.next_to_seal() {
+            let mut unsealable = self.unsealable.lock();
+            if *unsealable == Some(waiting) {
+                break;
+            }
+            match seal_next(&self.writer, &self.options.vfs, &self.log_dir, &self.budget) {
+                Ok(Some(sealed)) => {
+                    tracing::debug!(segment = sealed.segment, events = sealed.events, "sealed");
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    if error.kind() == ErrorKind::Corrupt {
+                        *unsealable = Some(waiting);
+                    }
+                    return Err(error);
+                }
+            }
         }
         if self.options.is_capped() {
             return ring::trim(self);
         }
-        while merge_next(&self.writer)? {}
+        while merge_next(&self.writer, &*self.options.vfs)? {}
         Ok(())
     }
 
@@ -186,6 +204,7 @@ impl Core {
     /// Confirms everything and leaves a checkpoint, so that the next open scans nothing. Whatever part of it fails, the
     /// others are done; the first failure is returned.
     pub(super) fn close(&self) -> Result<()> {
+        *self.unsealable.lock() = None;
         let sealed = self.seal_all();
         self.writer.confirm()?;
         let checkpointed = self.checkpoint();

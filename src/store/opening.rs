@@ -21,7 +21,7 @@ use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::index::{Index, IndexState, RebuildReason};
 use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
 use crate::log::{
-    MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active, recover,
+    Finding, MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active, recover,
 };
 
 /// Directory of the segments within a store's.
@@ -63,6 +63,7 @@ fn uncapped(mut options: Options) -> Options {
 fn create_with(path: &Path, options: Options) -> Result<Store> {
     let vfs = Arc::clone(&options.vfs);
     let log = path.join(LOG_DIR);
+    let changed = changed_dirs(&*vfs, path)?;
     vfs.create_dir_all(&log).map_err(|e| Error::io("cannot create a directory", e).at_path(&log))?;
     let locks = lock_for_writing(&options, path)?;
     if exists(&options, path)? {
@@ -83,12 +84,24 @@ fn create_with(path: &Path, options: Options) -> Result<Store> {
         state: ControlState::default(),
     };
     create_active(&*vfs, &log, header)?;
-    let parent =
-        path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
-    for dir in [Some(path), parent].into_iter().flatten() {
+    for dir in changed {
         vfs.sync_dir(dir).map_err(|e| Error::io("cannot sync a directory", e).at_path(dir))?;
     }
     open_locked(path, options, locks)
+}
+
+/// Lists the directories that get a new name when a store is created: its own, and those above it up to the first that
+/// exists.
+fn changed_dirs<'a>(vfs: &dyn Vfs, path: &'a Path) -> Result<Vec<&'a Path>> {
+    let mut dirs = vec![path];
+    for dir in path.ancestors().skip(1) {
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+        dirs.push(dir);
+        if vfs.exists(dir).map_err(|e| Error::io("cannot look for a directory", e).at_path(dir))? {
+            break;
+        }
+    }
+    Ok(dirs)
 }
 
 pub(super) fn open(path: &Path, options: Options) -> Result<Store> {
@@ -124,13 +137,26 @@ fn open_locked(path: &Path, options: Options, locks: Locks) -> Result<Store> {
     let log_dir = path.join(LOG_DIR);
     let recovered = recover(&options.vfs, path, &log_dir, Role::Writer, &budget)?;
     let mut report = OpenReport::of(&recovered);
-    let read_only = read_only_reason(&recovered);
-    let mode = match read_only {
-        Some(reason) => {
+    let started = match read_only_reason(&recovered) {
+        Some(reason) => Err((recovered, reason)),
+        None => match start_writer(path, &options, recovered, Arc::clone(&budget), &mut report) {
+            // A rolled segment cannot be sealed: what its checkpoint said hid the damage so far.
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                let mut recovered = recover(&options.vfs, path, &log_dir, Role::Reader, &budget)?;
+                recovered.damage.push(Finding::of(error)?);
+                report = OpenReport::of(&recovered);
+                let reason = read_only_reason(&recovered).unwrap_or_default();
+                Err((recovered, reason))
+            }
+            started => Ok(started?),
+        },
+    };
+    let mode = match started {
+        Ok(upkeep) => Mode::Writer(upkeep),
+        Err((recovered, reason)) => {
             report.read_only = Some(reason);
             Mode::Reader(Box::new(Reader::fixed(recovered)))
         }
-        None => Mode::Writer(start_writer(path, &options, recovered, budget, &mut report)?),
     };
     Ok(Store::new(Inner::new(path.to_path_buf(), options, mode, report, locks)))
 }

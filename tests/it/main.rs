@@ -21,5 +21,6 @@ mod nth_call;
 mod recovery;
 mod repair;
 mod replay_model;
+mod rolled;
 mod sample;
 mod syncs;

@@ -17,7 +17,7 @@ const SECTOR: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NodeId(pub(super) usize);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Node {
     durable: Vec<u8>,
     pending: Vec<DataChange>,
@@ -27,7 +27,13 @@ pub(super) struct Node {
     doubtful: usize,
 }
 
-#[derive(Debug)]
+/// Contents can be what users typed: their length alone is shown.
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Node({} durable bytes, {} pending changes)", self.durable.len(), self.pending.len())
+    }
+}
+
 enum DataChange {
     Write { offset: usize, bytes: Vec<u8> },
     SetSize(usize),

@@ -10,6 +10,7 @@ use crate::contract::{ErrorKind, EventId};
 use crate::io::OpenMode;
 use crate::log::ids::{IdTables, TierFiles};
 use crate::log::sealed::SealedSegment;
+use crate::log::tiers::Tier;
 
 const DIR: &str = "/store/ids";
 
@@ -17,9 +18,18 @@ fn tables(fixture: &Fixture, segments: &[Arc<SealedSegment>], files: TierFiles) 
     IdTables::open(&fixture.vfs, DIR.as_ref(), STORE, segments.to_vec(), files).unwrap()
 }
 
+/// Adds a tier, and removes the files that it replaces.
+fn with_tier(tables: &IdTables, tier: Arc<Tier>) -> IdTables {
+    let (next, useless) = tables.with_tier(tier);
+    for path in useless {
+        tables.vfs.remove(&path).unwrap();
+    }
+    next
+}
+
 fn merge_all(mut tables: IdTables) -> IdTables {
     while let Some(plan) = tables.plan_merge() {
-        tables = tables.with_tier(plan.merge().unwrap());
+        tables = with_tier(&tables, plan.merge().unwrap());
     }
     tables
 }
@@ -69,7 +79,7 @@ proptest! {
         for (segment, merge) in all.iter().zip(merge_at) {
             current = current.with_segment(segment.clone());
             if merge && let Some(plan) = current.plan_merge() {
-                current = current.with_tier(plan.merge().unwrap());
+                current = with_tier(&current, plan.merge().unwrap());
             }
         }
         assert_right(&current);

@@ -87,11 +87,8 @@ impl Vfs for RealVfs {
                 options.write(true).create_new(true);
             }
         }
-        let file = private(&mut options).open(path)?;
-        // Opening a directory for reading works on Unix, and each later call would fail in its own way.
-        if mode == OpenMode::Read && file.metadata()?.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
+        let file = unblocking(private(&mut options)).open(path)?;
+        plain(&file)?;
         Ok(Arc::new(RealFile(file)))
     }
 
@@ -157,11 +154,33 @@ impl Vfs for RealVfs {
 fn open_lock_file(path: &Path, mode: LockMode, create: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(mode == LockMode::Exclusive);
-    match undeletable(&mut options).open(path) {
+    let opened = match unblocking(undeletable(&mut options)).open(path) {
         Err(e) if create && e.kind() == io::ErrorKind::NotFound => {
             private(options.write(true).create(true).truncate(false)).open(path)
         }
         other => other,
+    };
+    opened.and_then(|file| plain(&file).map(|()| file))
+}
+
+/// Keeps opening from waiting: a pipe in the place of a file has nobody at its other end.
+fn unblocking(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options
+}
+
+/// Refuses what is no plain file: a directory can be opened on Unix, a pipe as well, and each later call would fail in
+/// its own way or wait.
+fn plain(file: &File) -> io::Result<()> {
+    let kind = file.metadata()?.file_type();
+    match (kind.is_file(), kind.is_dir()) {
+        (true, _) => Ok(()),
+        (_, true) => Err(io::ErrorKind::IsADirectory.into()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no plain file")),
     }
 }
 

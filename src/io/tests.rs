@@ -160,3 +160,21 @@ fn locks_exclude_within_one_process() {
         assert!(vfs.try_lock(&root.join("no/lock"), LockMode::Exclusive, true).is_err());
     });
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: there is no mkfifo here");
+        return;
+    }
+    for mode in [OpenMode::Read, OpenMode::Write] {
+        RealVfs.open(&path, mode).unwrap_err();
+    }
+    for mode in [LockMode::Shared, LockMode::Exclusive] {
+        RealVfs.try_lock(&path, mode, true).unwrap_err();
+    }
+}

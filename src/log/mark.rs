@@ -77,6 +77,29 @@ impl Mark {
         }
     }
 
+    /// Reports whether the mark file is as a living writer keeps it: both slots are valid, or one is and the other was
+    /// never written.
+    ///
+    /// # Errors
+    /// What the operating system reports, a missing file aside.
+    pub fn is_whole(vfs: &dyn Vfs, dir: &Path, store: &[u8; 16]) -> io::Result<bool> {
+        let file = match vfs.open(&dir.join(MARK_FILE), OpenMode::Read) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(e) => return Err(e),
+        };
+        let (mut valid, mut unwritten) = (Vec::new(), 0);
+        for offset in SLOT_OFFSETS {
+            let mut bytes = [0u8; SLOT_BYTES];
+            let read = file.read_at(&mut bytes, offset)?;
+            match Self::from_bytes(bytes.get(..read).unwrap_or_default(), store) {
+                Some(mark) => valid.push(mark.generation),
+                None => unwritten += usize::from(bytes.iter().all(|byte| *byte == 0)),
+            }
+        }
+        Ok(valid.len() == 2 || (valid == [1] && unwritten == 1))
+    }
+
     /// Reads whose marks the file in `dir` holds; `None` when it holds no valid one.
     ///
     /// # Errors

@@ -18,19 +18,21 @@ use std::sync::Arc;
 use super::active::ActiveSegment;
 use super::active_index::ActiveIndex;
 use super::chain::{Chain, SealedEnd};
+use super::ending::{Ending, Known, judge_last, judge_rolled, seed_of};
 use super::error::LogError;
 use super::files::{checkpoint_file, is_leftover, read_checkpoint};
 use super::finding::Finding;
 use super::head::{Head, read_head};
+use super::identity::owner_of;
 use super::ids::{IdTables, TierFiles};
 use super::mark::Mark;
 use super::names::{SegmentName, Stage, segment_file};
+use super::parts::Segments;
 use super::scan::{Scan, ScanStart, scan};
 use super::sealed::SealedSegment;
-use super::tail::{Tail, Torn, judge};
+use super::tail::Torn;
 use super::upkeep::remove_active;
-use super::parts::Segments;
-use crate::codec::{Checkpoint, ControlState, FrameSeed, SegmentHeader};
+use crate::codec::{Checkpoint, ControlState, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::io::{OpenMode, ProofBudget, Vfs, VfsFile};
 
@@ -125,11 +127,16 @@ struct Opening<'a> {
     role: Role,
     store: [u8; 16],
     mark: Option<Mark>,
+    mark_is_whole: bool,
     sealed: Vec<Arc<SealedSegment>>,
     rolled: Vec<Arc<ActiveSegment>>,
     torn: Option<(Torn, Cut)>,
     damage: Vec<Finding>,
     frames_read: u64,
+    /// Files that a crash left beside the segments.
+    leftovers: Vec<PathBuf>,
+    /// Segments whose active form outlived their sealing.
+    outlived: Vec<u64>,
 }
 
 /// How a torn tail is cut, once everything else was found sound.
@@ -157,11 +164,14 @@ impl<'a> Opening<'a> {
             role,
             store: [0; 16],
             mark: None,
+            mark_is_whole: true,
             sealed: Vec::new(),
             rolled: Vec::new(),
             torn: None,
             damage: Vec::new(),
             frames_read: 0,
+            leftovers: Vec::new(),
+            outlived: Vec::new(),
         };
         let mut forms = opening.list()?;
         let identity = opening.identity(root, &forms)?;
@@ -169,6 +179,8 @@ impl<'a> Opening<'a> {
         opening.mark = Mark::read(&**vfs, root, &identity.store)
             .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
         if role == Role::Follower {
+            opening.mark_is_whole = Mark::is_whole(&**vfs, root, &identity.store)
+                .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
             // A mark that is newer than the list could name a segment that is not in it.
             forms = opening.list()?;
         }
@@ -176,8 +188,8 @@ impl<'a> Opening<'a> {
         opening.open_all(&forms, identity, repaired)
     }
 
-    /// Lists the segments; a writer removes what a crash left beside them.
-    fn list(&self) -> Result<BTreeMap<u64, Forms>> {
+    /// Lists the segments, and what a crash left beside them.
+    fn list(&mut self) -> Result<BTreeMap<u64, Forms>> {
         let dir = self.dir;
         let names = self.vfs.list(dir).map_err(|e| Error::io("cannot list a directory", e).at_path(dir))?;
         let mut forms: BTreeMap<u64, Forms> = BTreeMap::new();
@@ -189,39 +201,35 @@ impl<'a> Opening<'a> {
                 Some(SegmentName { number, stage: Stage::Sealed }) => {
                     forms.entry(number).or_default().sealed = true;
                 }
-                _ if self.role == Role::Writer && is_leftover(name, &names) => {
-                    let path = dir.join(name);
-                    self.vfs
-                        .remove(&path)
-                        .map_err(|e| Error::io("cannot remove a left-over file", e).at_path(path))?;
-                }
+                _ if is_leftover(name, &names) => self.leftovers.push(dir.join(name)),
                 _ => {}
             }
         }
         Ok(forms)
     }
 
-    /// Reads the store's identity from the first head that can be read and that is not of another store than the
-    /// mark file.
+    /// Reads the store's identity from the heads; two that agree with the mark file are enough.
     fn identity(&self, root: &Path, forms: &BTreeMap<u64, Forms>) -> Result<SegmentHeader> {
         let owner = Mark::owner(&**self.vfs, root)
             .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
-        let mut first = None;
-        let mut first_error = None;
-        for (number, found) in forms {
+        let (mut heads, mut first_error) = (Vec::new(), None);
+        let newest = forms.last_key_value().into_iter();
+        for (number, found) in newest.chain(forms.iter().take(forms.len().saturating_sub(1))) {
             let stage = if found.sealed { Stage::Sealed } else { Stage::Active };
             match self.head(*number, stage) {
-                Ok(head) if owner.is_none_or(|owner| owner == head.header.store) => return Ok(head.header),
-                Ok(head) => {
-                    first.get_or_insert(head.header);
-                }
+                Ok(head) => heads.push(head.header),
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
                     first_error.get_or_insert(error);
                 }
                 Err(error) => return Err(error),
             }
+            if heads.len() >= 2 && heads.iter().all(|head| Some(head.store) == owner) {
+                break;
+            }
         }
-        first.ok_or_else(|| {
+        let store = owner_of(owner, heads.iter().map(|head| head.store));
+        let own = heads.iter().position(|head| store.is_none_or(|store| head.store == store));
+        own.map(|at| heads.swap_remove(at)).ok_or_else(|| {
             first_error.unwrap_or_else(|| {
                 Error::new(ErrorKind::NotFound, Code::Store, "there is no store here").at_path(self.dir)
             })
@@ -304,7 +312,7 @@ impl<'a> Opening<'a> {
         }
         let files = if self.role == Role::Writer { TierFiles::Tidy } else { TierFiles::Keep };
         if self.role == Role::Writer && self.damage.is_empty() {
-            self.cut()?;
+            self.tidy()?;
         }
         let ids = IdTables::open(self.vfs, &self.ids_dir, identity.store, self.sealed.clone(), files)?;
         Ok(Recovered {
@@ -335,13 +343,12 @@ impl<'a> Opening<'a> {
             if !found.active {
                 return sealed.map(|segment| One::Sealed(Arc::new(segment)));
             }
-            if let Ok(segment) = sealed
-                && *segment.store() == self.store
-                && segment.verify_root().is_ok()
-            {
-                if self.role == Role::Writer {
-                    remove_active(&**self.vfs, self.dir, number)?;
-                }
+            let sealed = match sealed.and_then(|segment| segment.verify_root().map(|()| segment)) {
+                Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+                sealed => sealed.ok(),
+            };
+            if let Some(segment) = sealed.filter(|segment| *segment.store() == self.store) {
+                self.outlived.push(number);
                 return Ok(One::Sealed(Arc::new(segment)));
             }
             // The active form is the older truth; a writer seals it again over the bad one.
@@ -371,79 +378,73 @@ impl<'a> Opening<'a> {
             .map_err(|e| LogError::io("read a segment's size")(e).at(&head.path, number, 0))?;
         let limit = next.as_ref().map_or(size, |next| next.header.prev_bytes);
         let found = self.scan(&head, limit, self.checkpoint(&head))?;
-        let free = |end| judge(&*head.file, seed_of(&head.header), end, 0).map(|tail| tail == Tail::Free);
-        let free = next.is_none()
-            && found.stop.is_some()
-            && free(found.end).map_err(|e| e.at(&head.path, number, found.end))?;
-        if let Some(error) = found.stop
-            && !free
-        {
-            let finding = Finding::of(error.at(&head.path, number, found.end))?;
-            self.damage.push(Self::with_events_behind(&head, found.end, finding)?);
+        if let Ending::Damaged(finding) = judge_rolled(&head, &found, next.is_some())? {
+            self.damage.push(finding);
         }
         Ok(One::active(head, found.index, found.end, found.state))
     }
 
     fn open_active(&mut self, head: Head) -> Result<One> {
         let number = head.header.segment;
-        let place = |e: LogError| e.at(&head.path, number, 0);
-        let size = head.file.size().map_err(|e| place(LogError::io("read a segment's size")(e)))?;
-        let marked = self.mark.filter(|mark| mark.segment == number).map_or(0, |mark| mark.end);
+        let size = head
+            .file
+            .size()
+            .map_err(|e| LogError::io("read a segment's size")(e).at(&head.path, number, 0))?;
         let checkpoint = self.checkpoint(&head);
         let covered = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.end);
-        // Mark file and checkpoint both were written after the sync of what they name.
+        let marked = Known::of(number, self.mark, None);
         let (limit, known) = match self.role {
-            Role::Follower => (marked.max(head.frames_start), marked),
-            Role::Writer | Role::Reader => (size, marked.max(covered)),
+            Role::Follower => (marked.end.max(self.confirmed(&head, size)?), marked),
+            Role::Writer | Role::Reader => (size, Known::of(number, self.mark, checkpoint.as_ref())),
         };
         let found = self.scan(&head, limit, checkpoint)?;
-        let known_end = if known > size.max(found.end) || found.stop.is_some() { known } else { 0 };
-        if found.stop.is_some() || known_end > 0 {
-            let seed = seed_of(&head.header);
-            let tail = judge(&*head.file, seed, found.end, known_end).map_err(&place)?;
-            self.take_tail(&head, &found, tail, covered > found.end)?;
+        match judge_last(&head, &found, size, known)? {
+            Ending::Whole => {}
+            Ending::Damaged(finding) => self.damage.push(finding),
+            Ending::Torn(torn) => {
+                let cut = Cut { file: Arc::clone(&head.file), checkpoint: covered > found.end };
+                self.torn = Some((torn, cut));
+            }
         }
         Ok(One::active(head, found.index, found.end, found.state))
     }
 
-    /// Cuts a torn tail.
-    fn cut(&self) -> Result<()> {
+    /// Returns up to where a reader beside the writer may read whatever the mark says. Where the mark file is not as the
+    /// writer keeps it, that is what the frames themselves say was durable: all but the last group.
+    fn confirmed(&mut self, head: &Head, size: u64) -> Result<u64> {
+        if self.mark_is_whole {
+            return Ok(head.frames_start);
+        }
+        let checkpoint = self.checkpoint(head);
+        Ok(self.scan(head, size, checkpoint)?.confirmed)
+    }
+
+    /// Removes what a crash left behind, and cuts a torn tail.
+    fn tidy(&self) -> Result<()> {
+        for path in &self.leftovers {
+            self.vfs
+                .remove(path)
+                .map_err(|e| Error::io("cannot remove a left-over file", e).at_path(path))?;
+        }
+        if !self.outlived.is_empty() {
+            // The crash may have come between the sealed form's rename and the sync that makes its name last.
+            self.sync_dir()?;
+        }
+        for number in &self.outlived {
+            remove_active(&**self.vfs, self.dir, *number)?;
+        }
         let Some((Torn { path, segment, offset, .. }, cut)) = &self.torn else { return Ok(()) };
         if cut.checkpoint {
             let path = self.dir.join(checkpoint_file(*segment));
-            let removed = self.vfs.remove(&path).and_then(|()| self.vfs.sync_dir(self.dir));
-            removed.map_err(|e| Error::io("cannot remove a checkpoint", e).at_path(path))?;
+            self.vfs.remove(&path).map_err(|e| Error::io("cannot remove a checkpoint", e).at_path(path))?;
+            self.sync_dir()?;
         }
         let done = cut.file.set_size(*offset).and_then(|()| cut.file.sync());
         done.map_err(|e| LogError::io("cut a torn tail")(e).at(path, *segment, *offset))
     }
 
-    fn take_tail(&mut self, head: &Head, found: &Scan, tail: Tail, checkpoint: bool) -> Result<()> {
-        let (number, offset) = (head.header.segment, found.end);
-        match tail {
-            Tail::Free => {}
-            Tail::Damaged { durable_end, events } => {
-                let why =
-                    found.stop.as_ref().map_or_else(|| "bytes are missing".to_owned(), ToString::to_string);
-                let what = format!("{why}, below the durable end at {durable_end}");
-                let finding = Finding::of(LogError::Chain(what).at(&head.path, number, offset))?;
-                self.damage.push(finding.with_events_behind(events));
-            }
-            Tail::Torn { bytes, events, missing_bytes } => {
-                let path = head.path.clone();
-                let torn = Torn { path, segment: number, offset, bytes, events, missing_bytes };
-                self.torn = Some((torn, Cut { file: Arc::clone(&head.file), checkpoint }));
-            }
-        }
-        Ok(())
-    }
-
-    fn with_events_behind(head: &Head, offset: u64, finding: Finding) -> Result<Finding> {
-        let place = |e: LogError| e.at(&head.path, head.header.segment, offset);
-        Ok(match judge(&*head.file, seed_of(&head.header), offset, 0).map_err(place)? {
-            Tail::Torn { events, .. } | Tail::Damaged { events, .. } => finding.with_events_behind(events),
-            Tail::Free => finding,
-        })
+    fn sync_dir(&self) -> Result<()> {
+        self.vfs.sync_dir(self.dir).map_err(|e| Error::io("cannot sync a directory", e).at_path(self.dir))
     }
 
     fn scan(&mut self, head: &Head, limit: u64, checkpoint: Option<Checkpoint>) -> Result<Scan> {
@@ -482,11 +483,6 @@ fn resume(head: &Head, limit: u64, checkpoint: Checkpoint) -> Option<ScanStart> 
         index.push(entry, named);
     }
     Some(ScanStart { offset: checkpoint.end, index, state: checkpoint.state })
-}
-
-/// Returns what the checksums of a segment's frames start from.
-pub fn seed_of(header: &SegmentHeader) -> FrameSeed {
-    FrameSeed::new(&header.store, header.segment, header.form.code())
 }
 
 /// One segment that was opened.

@@ -30,23 +30,26 @@ pub struct Torn {
     pub bytes: u64,
     /// Whole events within these bytes, behind the first bad frame, that were never confirmed.
     pub events: u64,
-    /// Bytes that mark file or checkpoint say were synced and that the file does not hold any more. Acknowledged
-    /// events were in them.
+    /// Bytes that mark file or checkpoint say were synced and that the file does not hold any more.
     pub missing_bytes: u64,
+    /// Acknowledged events that were in these bytes, or behind the tear.
+    pub missing_events: u64,
 }
 
 impl std::fmt::Display for Torn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { segment, offset, bytes, events, missing_bytes, .. } = self;
+        let Self { segment, offset, bytes, events, missing_bytes, missing_events, .. } = self;
         write!(f, "torn tail of {bytes} bytes in segment {segment} at offset {offset}")?;
         if *events > 0 {
             write!(f, ", with {events} unconfirmed events behind the tear")?;
         }
         if *missing_bytes > 0 {
-            write!(
-                f,
-                "; {missing_bytes} bytes that were synced are missing, and with them acknowledged events"
-            )?;
+            write!(f, "; {missing_bytes} bytes that were synced are missing, ")?;
+            match missing_events {
+                0 => f.write_str("no event among them")?,
+                1 => f.write_str("and with them an acknowledged event")?,
+                many => write!(f, "and with them {many} acknowledged events")?,
+            }
         }
         Ok(())
     }

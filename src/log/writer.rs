@@ -26,8 +26,8 @@ use super::group::{Failure, Group, Leader};
 use super::interner::Names;
 use super::mark::MarkWriter;
 use super::names::{Stage, segment_file};
-use super::staging::{Outcome, Staging};
 use super::parts::Segments;
+use super::staging::{Outcome, Staging};
 use super::view::View;
 use crate::codec::{Control, Form, FrameKind, GroupMark, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, EventFields, Result};
@@ -413,6 +413,25 @@ impl Writer {
     pub fn control(&self, control: &Control) -> Result<()> {
         self.group.check()?;
         self.staging.lock().control(control)
+    }
+
+    /// Writes down that acknowledged events of a segment are gone. After it returns that is durable, and so is the mark,
+    /// which names no end any more that the log does not reach.
+    ///
+    /// # Errors
+    /// What the system calls report.
+    pub fn record_loss(&self, segment: u64, lost: u64) -> Result<()> {
+        self.control(&Control::Repaired { segment, lost })?;
+        self.sync()?;
+        self.sync_mark()
+    }
+
+    /// Makes the newest mark durable: after a cut, an older one that came back would name bytes that are gone.
+    ///
+    /// # Errors
+    /// What the system calls report.
+    pub fn sync_mark(&self) -> Result<()> {
+        self.mark.sync().map_err(|e| Error::io("cannot sync the mark file", e))
     }
 
     /// Runs `read` while nothing is staged, written or rolled, and everything is confirmed.

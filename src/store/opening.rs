@@ -21,7 +21,8 @@ use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::index::{Index, IndexState, RebuildReason};
 use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
 use crate::log::{
-    Finding, MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active, recover,
+    Finding, MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active,
+    recover,
 };
 
 /// Directory of the segments within a store's.
@@ -43,10 +44,24 @@ pub(super) struct Locks {
     _reader: Option<Box<dyn VfsLock>>,
 }
 
+/// Reports whether there is a store. One whose segments are gone is damaged, and no empty place.
+///
+/// # Errors
+/// `Corrupt` when something of a store is here, and no segment.
 pub(super) fn exists(options: &Options, path: &Path) -> Result<bool> {
-    let log = path.join(LOG_DIR);
-    let names = options.vfs.list(&log).map_err(|e| Error::io("cannot list a directory", e).at_path(&log))?;
-    Ok(names.iter().any(|name| name.ends_with(".active") || name.ends_with(".sealed")))
+    let (vfs, log) = (&*options.vfs, path.join(LOG_DIR));
+    let names = vfs.list(&log).map_err(|e| Error::io("cannot list a directory", e).at_path(&log))?;
+    if names.iter().any(|name| name.ends_with(".active") || name.ends_with(".sealed")) {
+        return Ok(true);
+    }
+    for name in [MARK_FILE, INDEX_FILE] {
+        let left = path.join(name);
+        if vfs.exists(&left).map_err(|e| Error::io("cannot look for a file", e).at_path(&left))? {
+            let what = format!("the segments of this store are missing: it still has its {name} file");
+            return Err(Error::corrupt(what).at_path(log));
+        }
+    }
+    Ok(false)
 }
 
 pub(super) fn create(path: &Path, options: Options) -> Result<Store> {
@@ -63,8 +78,8 @@ fn uncapped(mut options: Options) -> Options {
 fn create_with(path: &Path, options: Options) -> Result<Store> {
     let vfs = Arc::clone(&options.vfs);
     let log = path.join(LOG_DIR);
-    let changed = changed_dirs(&*vfs, path)?;
     vfs.create_dir_all(&log).map_err(|e| Error::io("cannot create a directory", e).at_path(&log))?;
+    sync_dirs(&*vfs, path, usize::MAX)?;
     let locks = lock_for_writing(&options, path)?;
     if exists(&options, path)? {
         return Err(Error::invalid(Code::Store, "there is a store already").at_path(path));
@@ -84,24 +99,20 @@ fn create_with(path: &Path, options: Options) -> Result<Store> {
         state: ControlState::default(),
     };
     create_active(&*vfs, &log, header)?;
-    for dir in changed {
-        vfs.sync_dir(dir).map_err(|e| Error::io("cannot sync a directory", e).at_path(dir))?;
-    }
     open_locked(path, options, locks)
 }
 
-/// Lists the directories that get a new name when a store is created: its own, and those above it up to the first that
-/// exists.
-fn changed_dirs<'a>(vfs: &dyn Vfs, path: &'a Path) -> Result<Vec<&'a Path>> {
-    let mut dirs = vec![path];
-    for dir in path.ancestors().skip(1) {
+/// Makes the names in a store's directory durable, and in up to `above` directories above it. Those may be closed to us,
+/// which says that they were there before.
+fn sync_dirs(vfs: &dyn Vfs, path: &Path, above: usize) -> Result<()> {
+    for (up, dir) in path.ancestors().enumerate().take(above.saturating_add(1)) {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-        dirs.push(dir);
-        if vfs.exists(dir).map_err(|e| Error::io("cannot look for a directory", e).at_path(dir))? {
-            break;
+        match vfs.sync_dir(dir) {
+            Err(e) if up > 0 && e.kind() == io::ErrorKind::PermissionDenied => {}
+            synced => synced.map_err(|e| Error::io("cannot sync a directory", e).at_path(dir))?,
         }
     }
-    Ok(dirs)
+    Ok(())
 }
 
 pub(super) fn open(path: &Path, options: Options) -> Result<Store> {
@@ -177,18 +188,26 @@ fn start_writer(
     report: &mut OpenReport,
 ) -> Result<super::Upkeep> {
     let log_dir = path.join(LOG_DIR);
-    let Recovered { store, segments, state, frames_read, .. } = recovered;
+    let Recovered { store, segments, state, frames_read, torn, .. } = recovered;
     let Some(active) = segments.active.clone() else {
         return Err(Error::corrupt("the log has no active segment").at_path(log_dir));
     };
+    // What was recovered may not be on the medium: it was only read, and the process that wrote it may have been killed
+    // before a sync. Nothing may rely on it before it is.
+    sync_dirs(&*options.vfs, path, 1)?;
+    options.vfs.sync_dir(&log_dir).map_err(|e| Error::io("cannot sync a directory", e).at_path(&log_dir))?;
     let mark_path = path.join(MARK_FILE);
     let mark = MarkWriter::open(&*options.vfs, path, store)
         .map_err(|e| Error::io("cannot open the mark file", e).at_path(mark_path))?;
-    // What was recovered may not be on the medium: it was only read. Nothing may rely on it before it is.
+    let gone = torn.as_ref().map_or(0, |torn| torn.missing_events);
     let sync = || -> io::Result<()> {
         active.file().sync()?;
+        if gone > 0 {
+            // The old mark proves the loss until it is recorded.
+            return Ok(());
+        }
         mark.write(active.number(), active.written_end(), active.synced().into())?;
-        if report.torn.is_some() { mark.sync() } else { Ok(()) }
+        if torn.is_some() { mark.sync() } else { Ok(()) }
     };
     sync().map_err(|e| Error::io("cannot sync the active segment", e).at_path(active.path()))?;
     let (index, index_state) = open_index(path, options, &store, (active.number(), active.written_end()))?;
@@ -202,14 +221,25 @@ fn start_writer(
         sync_each: matches!(options.durability, Durability::Durable),
     };
     let names = Arc::new(Names::of(&state));
+    let segment = active.number();
     let staging = Staging::new(state, names, active);
     let vfs = Arc::clone(&options.vfs);
     // Nothing behind the checkpoint: it was closed, or nothing was appended since.
     let confirmed = frames_read == 0;
     let writer = Writer::new(vfs, log_dir.clone(), writer_options, segments, staging, mark, confirmed);
+    if gone > 0 {
+        writer.record_loss(segment, gone)?;
+        report.lost = report.lost.saturating_add(gone);
+    }
     let (wake, woken) = crossbeam::channel::bounded(1);
     let core = Arc::new(Core::new(writer, options.clone(), log_dir, budget, store, index, wake));
-    core.seal_all()?;
+    match core.seal_all() {
+        // It waits: appends go on without it, and the next round tries again.
+        Err(error) if error.kind() != ErrorKind::Corrupt => {
+            tracing::warn!(%error, "sealing failed and will be tried again");
+        }
+        sealed => sealed?,
+    }
     let thread = options.background.then(|| {
         let core = Arc::clone(&core);
         std::thread::Builder::new().name("causelog-upkeep".to_owned()).spawn(move || keep_up(&core, &woken))
@@ -240,6 +270,7 @@ fn open_index(
 }
 
 pub(super) fn open_read_only(path: &Path, options: Options) -> Result<Store> {
+    must_exist(&options, path)?;
     let reader = shared_lock(&options, &path.join(READER_LOCK))?;
     let budget = ProofBudget::new(options.proof_bytes_max);
     let reader_half = Reader::open(&options.vfs, path, budget)?;
@@ -254,8 +285,25 @@ pub(super) fn open_read_only(path: &Path, options: Options) -> Result<Store> {
     )))
 }
 
+/// Recovers a log for reading: up to the mark beside a living writer, else everything that checks.
+pub(super) fn recover_for_reading(
+    vfs: &Arc<dyn Vfs>,
+    path: &Path,
+    budget: &Arc<ProofBudget>,
+) -> Result<Recovered> {
+    let log = path.join(LOG_DIR);
+    if !writer_lives(&**vfs, path)? {
+        let recovered = recover(vfs, path, &log, Role::Reader, budget);
+        // A writer that started meanwhile made a moving target of the end.
+        if !writer_lives(&**vfs, path)? {
+            return recovered;
+        }
+    }
+    recover(vfs, path, &log, Role::Follower, budget)
+}
+
 /// Reports whether a writer is alive, by trying its lock for a moment.
-pub(super) fn writer_lives(vfs: &dyn Vfs, path: &Path) -> Result<bool> {
+fn writer_lives(vfs: &dyn Vfs, path: &Path) -> Result<bool> {
     let lock = path.join(WRITER_LOCK);
     match vfs.try_lock(&lock, LockMode::Shared, false) {
         Ok(held) => Ok(held.is_none()),
@@ -291,7 +339,8 @@ fn wait_for_lock(
     mode: LockMode,
     create: bool,
 ) -> Result<Option<Box<dyn VfsLock>>> {
-    let until = Instant::now() + options.lock_wait.max(GRACE);
+    // None: for ever.
+    let until = Instant::now().checked_add(options.lock_wait.max(GRACE));
     let mut pause = Duration::from_millis(1);
     loop {
         match options.vfs.try_lock(path, mode, create) {
@@ -300,7 +349,7 @@ fn wait_for_lock(
             Err(e) => return Err(Error::io("cannot take a lock", e).at_path(path)),
             Ok(None) => {}
         }
-        let left = until.saturating_duration_since(Instant::now());
+        let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             let message = "another process holds the store";
             return Err(Error::new(ErrorKind::Locked, Code::Store, message).at_path(path));

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::opening::{LOG_DIR, writer_lives};
+use super::opening::recover_for_reading;
 use super::report::OpenReport;
 use crate::contract::{Error, Result};
 use crate::io::{ProofBudget, Vfs};
-use crate::log::{Mark, Names, Recovered, Role, View, recover};
+use crate::log::{Mark, Names, Recovered, View};
 
 /// The reading half of a store.
 #[derive(Debug)]
@@ -65,14 +65,22 @@ impl Reader {
         self.state.lock().report.clone()
     }
 
-    /// Returns the newest view.
+    /// Returns the newest view; `Corrupt` where damage appeared since the handle was opened.
     pub(super) fn view(&self) -> Result<View> {
         let mut state = self.state.lock();
         if let Some(source) = &self.source {
             let mark = Mark::read(&*source.vfs, &source.path, &state.store)
                 .map_err(|e| Error::io("cannot read the mark file", e).at_path(&source.path))?;
             if mark != state.mark {
-                *state = source.look()?;
+                let seen = source.look()?;
+                // The handle was opened on a sound log: it must not go on over less of it in silence.
+                if let Some(new) =
+                    seen.report.damage.iter().find(|found| !state.report.damage.contains(found))
+                {
+                    let what = format!("the log was damaged since it was opened: {new}");
+                    return Err(Error::corrupt(what).at_path(&source.path));
+                }
+                *state = seen;
             }
         }
         Ok(state.view.clone())
@@ -81,8 +89,6 @@ impl Reader {
 
 impl Source {
     fn look(&self) -> Result<Seen> {
-        let role = if writer_lives(&*self.vfs, &self.path)? { Role::Follower } else { Role::Reader };
-        let recovered = recover(&self.vfs, &self.path, &self.path.join(LOG_DIR), role, &self.budget)?;
-        Ok(Seen::of(recovered))
+        Ok(Seen::of(recover_for_reading(&self.vfs, &self.path, &self.budget)?))
     }
 }

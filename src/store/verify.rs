@@ -5,14 +5,14 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::opening::{LOG_DIR, READER_LOCK, shared_lock, writer_lives};
+use super::opening::{READER_LOCK, must_exist, recover_for_reading, shared_lock};
 use super::options::Options;
 use super::ordered;
 use super::progress::Progress;
 use super::snapshot::all_events;
 use crate::contract::{Code, Error, EventFields, EventId, Result};
 use crate::io::ProofBudget;
-use crate::log::{Finding, Names, Part, Role, StoredEvent, Torn, View, check_active, recover};
+use crate::log::{Finding, Names, Part, StoredEvent, Torn, View, check_active};
 
 /// Missing causes that a report names; more are counted.
 const NAMED_MAX: usize = 1000;
@@ -83,10 +83,10 @@ impl VerifyReport {
 /// `NotFound`, `Locked` while a repair runs, `Unsupported`, `Io`. Damage is in the report.
 pub fn verify(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress) -> Result<VerifyReport> {
     let path = path.as_ref();
+    must_exist(options, path)?;
     let _lock = shared_lock(options, &path.join(READER_LOCK))?;
-    let role = if writer_lives(&*options.vfs, path)? { Role::Follower } else { Role::Reader };
     let budget = ProofBudget::new(options.proof_bytes_max);
-    let recovered = recover(&options.vfs, path, &path.join(LOG_DIR), role, &budget)?;
+    let recovered = recover_for_reading(&options.vfs, path, &budget)?;
     let mut report = VerifyReport {
         outcome: VerifyOutcome::Fine,
         segments: 0,

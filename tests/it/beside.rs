@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use causelog::vfs::{CountingVfs, LockMode, MemoryVfs, RealVfs, Vfs};
-use causelog::{Cursor, Durability, ErrorKind, Event, EventFields, Options, Store};
+use causelog::{Cursor, Durability, ErrorKind, Event, EventFields, Options, Store, VerifyOutcome, verify};
 
-use crate::support::{active, bulky, event, hashes, holds_exactly, sealed, small};
+use crate::support::{active, bulky, event, hashes, holds_exactly, overwrite, read, sealed, small};
 
 #[test]
 fn a_second_writer_is_refused() {
@@ -31,6 +31,67 @@ fn a_second_writer_is_refused() {
     assert_eq!(reader.stats().unwrap().events, store.stats().unwrap().events);
     // A repair runs beside nobody.
     assert!(RealVfs.try_lock(&path.join("reader.lock"), LockMode::Exclusive, false).unwrap().is_none());
+}
+
+#[test]
+fn a_wait_without_end_is_a_wait() {
+    let vfs = MemoryVfs::new();
+    let options = || small().lock_wait(Duration::MAX).vfs(Arc::new(vfs.clone()));
+    let store = Store::create("/s", options()).unwrap();
+    let options = options();
+    let waits = std::thread::spawn(move || Store::open("/s", options).map(drop));
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!waits.is_finished());
+    store.close().unwrap();
+    waits.join().unwrap().unwrap();
+}
+
+#[test]
+fn damage_under_an_open_reader_is_not_hidden() {
+    let vfs = MemoryVfs::new();
+    let options = || small().vfs(Arc::new(vfs.clone()));
+    let store = Store::create("/s", options()).unwrap();
+    for seq in 0..100 {
+        store.append(&bulky("a", seq)).unwrap();
+    }
+    let reader = Store::open_read_only("/s", options()).unwrap();
+    let before = reader.snapshot().unwrap();
+    vfs.remove(&sealed(2)).unwrap();
+    store.append(&bulky("a", 100)).unwrap();
+    for _ in 0..2 {
+        let error = reader.snapshot().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.message().contains("segment 2"), "{error}");
+    }
+    assert_eq!(before.len(), 100, "what was taken before stays");
+    let damaged = Store::open_read_only("/s", options()).unwrap();
+    assert!(!damaged.opening().damage.is_empty());
+    assert!(damaged.snapshot().unwrap().len() < 100, "one that was opened on the damage shows what is left");
+}
+
+#[test]
+fn a_mark_that_is_damaged_hides_nothing_but_the_last_group() {
+    let vfs = MemoryVfs::new();
+    let options = || small().vfs(Arc::new(vfs.clone()));
+    let store = Store::create("/s", options()).unwrap();
+    let mark = Path::new("/s/mark");
+    let count = || {
+        assert_eq!(verify("/s", &options(), &()).unwrap().outcome(), VerifyOutcome::Fine);
+        Store::open_read_only("/s", options()).unwrap().stats().unwrap().events
+    };
+    // Within the first segment, and with others before it.
+    for seq in 0..60 {
+        store.append(&bulky("a", seq)).unwrap();
+        let whole = read(&vfs, mark);
+        assert_eq!(count(), seq + 1);
+        for (offset, bytes) in [(0, 52), (512, 52), (0, 564)] {
+            overwrite(&vfs, mark, offset, &vec![0xA5; bytes]);
+            assert!(count() >= seq, "after event {seq}, with bytes {offset} to {bytes} of the mark");
+            overwrite(&vfs, mark, 0, &whole);
+        }
+    }
+    vfs.remove(mark).unwrap();
+    assert!(count() >= 59, "without the mark");
 }
 
 #[test]

@@ -24,3 +24,4 @@ mod replay_model;
 mod rolled;
 mod sample;
 mod syncs;
+mod unsynced;

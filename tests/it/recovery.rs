@@ -317,6 +317,42 @@ fn c013_synced_events_that_are_gone_are_reported() {
 }
 
 #[test]
+fn what_is_gone_is_counted_and_remembered() {
+    let events = history(40);
+    let base = killed(on, &events);
+    let places = frames(&read(&base, &active(1)));
+    let last: Vec<_> = places.iter().filter(|frame| frame.is_event).rev().take(3).collect();
+    for (at, gone) in [(last[0].end, 0), (last[0].end - 4, 1), (last[2].offset, 3)] {
+        let vfs = base.fork();
+        resize(&vfs, &active(1), at);
+        assert_eq!(outcome(&vfs), if gone > 0 { VerifyOutcome::Torn } else { VerifyOutcome::Fine });
+        // Killed between the cut and the record of it, the loss is told again.
+        let faulty = FaultyVfs::new(Arc::new(vfs.clone()));
+        faulty.arm(Fault::nth(Calls::Only(Call::Write), 1, Failure::MEDIUM).for_good());
+        let failed = Store::open("/s", small().vfs(Arc::new(faulty)));
+        assert!(failed.is_err() || gone == 0);
+        drop(failed);
+        let store = Store::open("/s", on(&vfs)).unwrap();
+        assert_eq!(store.opening().torn.as_ref().map_or(0, |torn| torn.missing_events), gone);
+        assert_eq!((store.opening().lost, store.stats().unwrap().lost), (gone, gone));
+        let held_events = &events[..events.len() - usize::try_from(gone).unwrap()];
+        holds_exactly(&store, held_events);
+        drop(store);
+        let store = Store::open("/s", on(&vfs)).unwrap();
+        assert_eq!(
+            (store.opening().torn.clone(), store.opening().lost),
+            (None, gone),
+            "told once, remembered"
+        );
+        for event in &events[held_events.len()..] {
+            assert_eq!(store.append(event).unwrap(), Appended::Stored);
+        }
+        drop(store);
+        assert_eq!(outcome(&vfs), VerifyOutcome::Fine);
+    }
+}
+
+#[test]
 fn c063_segments_that_are_missing_or_foreign_are_found() {
     let events = history(900);
     let vfs = killed(on, &events);

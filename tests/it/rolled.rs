@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use causelog::vfs::{MemoryVfs, OpenMode, Vfs};
+use causelog::vfs::{Call, Calls, Failure, Fault, FaultyVfs, MemoryVfs, OpenMode, Vfs};
 use causelog::{Appended, ErrorKind, Event, Options, Store, VerifyOutcome, verify};
 
 use crate::support::{
@@ -116,8 +116,56 @@ fn a_torn_tail_is_not_cut_in_a_store_that_is_damaged_elsewhere() {
     assert_eq!(store.append(&event("c", 1, &[])).unwrap_err().kind(), ErrorKind::ReadOnly);
     drop(store);
     assert_eq!(logs(&vfs), before, "nothing is cut");
-    drop(Store::open("/s", on(&torn)).unwrap());
-    assert_eq!(read(&torn, &active(3)).len(), last.offset, "without the damage it is");
+    let cut = |vfs: &MemoryVfs| Store::open("/s", on(vfs)).unwrap().opening().torn.clone();
+    assert_eq!(cut(&torn).map(|torn| torn.offset), Some(last.offset as u64), "without the damage it is");
+    assert_eq!(cut(&torn), None);
+}
+
+#[test]
+fn a_call_that_fails_does_not_make_a_sealed_segment_pass_for_damaged() {
+    let Rolled { vfs, events, full, .. } = rolled(3);
+    put(&vfs, &active(1), &full[&1]);
+    let faulty = FaultyVfs::new(Arc::new(vfs.clone()));
+    // ENOMEM, at each map in turn.
+    for nth in 1.. {
+        let before = read(&vfs, &sealed(1));
+        faulty.disarm();
+        faulty.arm(Fault::nth(Calls::Only(Call::Map), nth, Failure::Os(12)));
+        let failed = faulty.failed();
+        let opened = Store::open("/s", small().vfs(Arc::new(faulty.clone())));
+        let fired = faulty.failed() > failed;
+        match opened {
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Io),
+            Ok(store) => assert!(store.opening().damage.is_empty()),
+        }
+        assert_eq!(read(&vfs, &sealed(1)), before);
+        if !fired {
+            break;
+        }
+    }
+    holds_all(&Store::open("/s", on(&vfs)).unwrap(), &events);
+    assert!(!vfs.exists(&active(1)).unwrap());
+}
+
+#[test]
+fn a_full_disk_keeps_no_store_with_a_rolled_segment_from_opening() {
+    let Rolled { vfs, events, full, .. } = rolled(2);
+    vfs.remove(&sealed(1)).unwrap();
+    put(&vfs, &active(1), &full[&1]);
+    let faulty = FaultyVfs::new(Arc::new(vfs.clone()));
+    let store = Store::open("/s", small().vfs(Arc::new(faulty.clone()))).unwrap();
+    drop(store);
+    vfs.remove(&sealed(1)).unwrap();
+    put(&vfs, &active(1), &full[&1]);
+    // The first file that is created is the mark file where it is missing, else the one that is sealed.
+    faulty.arm(Fault::nth(Calls::Only(Call::Create), 1, Failure::NO_SPACE).for_good());
+    let store = Store::open("/s", small().vfs(Arc::new(faulty.clone()))).unwrap();
+    assert!(faulty.failed() > 0 && !vfs.exists(&sealed(1)).unwrap());
+    holds_all(&store, &events);
+    assert_eq!(store.append(&event("c", 1, &[])).unwrap(), Appended::Stored);
+    faulty.disarm();
+    store.close().unwrap();
+    assert!(vfs.exists(&sealed(1)).unwrap(), "the next try succeeds");
 }
 
 /// A full first segment with a checkpoint that covers all its events, the next one begun.

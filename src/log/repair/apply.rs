@@ -127,6 +127,9 @@ impl Plan {
             remove_active(&**vfs, dir, reseal.header.segment)?;
         }
         // What was recovered was only read. Nothing may rely on it before it is on the medium.
+        for dir in [root, dir] {
+            vfs.sync_dir(dir).map_err(|e| io_error("sync", dir, e))?;
+        }
         active.file().sync().map_err(|e| io_error("sync", active.path(), e))?;
         let mark = MarkWriter::open(&**vfs, root, store);
         let mark = mark.map_err(|e| io_error("open", &root.join(MARK_FILE), e))?;
@@ -147,6 +150,9 @@ impl Plan {
             writer.control(&Control::Repaired { segment: record.segment, lost: record.lost })?;
         }
         writer.sync()?;
+        if self.cut.is_some() {
+            writer.sync_mark()?;
+        }
         writer.close()
     }
 }

@@ -13,14 +13,14 @@ use crate::contract::{ErrorKind, Result};
 use crate::io::OpenMode;
 use crate::log::active_index::ActiveIndex;
 use crate::log::chain::SealedEnd;
+use crate::log::ending::{Ending, Known, judge_last, judge_rolled, seed_of};
 use crate::log::error::LogError;
 use crate::log::finding::Finding;
-use crate::log::head::{Head, read_head};
+use crate::log::head::read_head;
 use crate::log::names::Stage;
-use crate::log::recovery::seed_of;
-use crate::log::scan::{Scan, ScanStart, scan};
+use crate::log::scan::{ScanStart, scan};
 use crate::log::sealed::SealedSegment;
-use crate::log::tail::{Tail, Torn, judge};
+use crate::log::tail::Torn;
 use crate::log::trouble::to_usize;
 
 /// What a segment is like.
@@ -159,9 +159,10 @@ impl Look {
             scan(&*head.file, seed_of(&head.header), &head.header.secret, start, limit).map_err(place)?;
         tell(size);
         self.condition = if self.number == survey.range.1 {
-            self.judge_last(survey, &head, &found, size)?
+            let known = Known::of(self.number, survey.mark, survey.checkpoint(self.number).as_ref());
+            self.take(judge_last(&head, &found, size, known)?, Condition::Active(None))
         } else {
-            self.judge_rolled(&head, &found, next.is_some())?
+            self.take(judge_rolled(&head, &found, next.is_some())?, Condition::Rolled)
         };
         if self.condition == Condition::Damaged {
             self.header.get_or_insert(head.header);
@@ -181,46 +182,16 @@ impl Look {
         Ok(())
     }
 
-    /// A rolled segment is whole up to the length that the next head names; where none does, up to free space.
-    fn judge_rolled(&mut self, head: &Head, found: &Scan, length_known: bool) -> Result<Condition> {
-        if found.stop.is_none() {
-            return Ok(Condition::Rolled);
-        }
-        match self.tail(head, found, 0)? {
-            Tail::Free if length_known => self.damaged(head, found, 0),
-            Tail::Free => Ok(Condition::Rolled),
-            Tail::Torn { events, .. } | Tail::Damaged { events, .. } => self.damaged(head, found, events),
-        }
-    }
-
-    fn judge_last(&mut self, survey: &Survey<'_>, head: &Head, found: &Scan, size: u64) -> Result<Condition> {
-        let marked = survey.mark.filter(|mark| mark.segment == self.number).map_or(0, |mark| mark.end);
-        let covered = survey.checkpoint(self.number).map_or(0, |checkpoint| checkpoint.end);
-        let known = marked.max(covered);
-        let confirmed = if known > size.max(found.end) || found.stop.is_some() { known } else { 0 };
-        if found.stop.is_none() && confirmed == 0 {
-            return Ok(Condition::Active(None));
-        }
-        Ok(match self.tail(head, found, confirmed)? {
-            Tail::Free => Condition::Active(None),
-            Tail::Damaged { events, .. } => self.damaged(head, found, events)?,
-            Tail::Torn { bytes, events, missing_bytes } => {
-                let (path, segment, offset) = (head.path.clone(), self.number, found.end);
-                Condition::Active(Some(Torn { path, segment, offset, bytes, events, missing_bytes }))
+    /// Takes an ending as the segment's condition: `whole` where there is nothing wrong.
+    fn take(&mut self, ending: Ending, whole: Condition) -> Condition {
+        match ending {
+            Ending::Whole => whole,
+            Ending::Torn(torn) => Condition::Active(Some(torn)),
+            Ending::Damaged(finding) => {
+                self.findings.push(finding);
+                Condition::Damaged
             }
-        })
-    }
-
-    fn tail(&self, head: &Head, found: &Scan, confirmed: u64) -> Result<Tail> {
-        let tail = judge(&*head.file, seed_of(&head.header), found.end, confirmed);
-        tail.map_err(|e| e.at(&head.path, self.number, found.end))
-    }
-
-    fn damaged(&mut self, head: &Head, found: &Scan, events: u64) -> Result<Condition> {
-        let why = found.stop.as_ref().map_or_else(|| "bytes are missing".to_owned(), ToString::to_string);
-        let finding = Finding::of(LogError::Chain(why).at(&head.path, self.number, found.end))?;
-        self.findings.push(finding.with_events_behind(events));
-        Ok(Condition::Damaged)
+        }
     }
 }
 

@@ -14,13 +14,14 @@ use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::io::{OpenMode, ProofBudget, Vfs};
 use crate::log::files::read_checkpoint;
 use crate::log::head::read_head;
+use crate::log::identity::owner_of;
 use crate::log::mark::Mark;
 use crate::log::names::{SegmentName, Stage, number_of, segment_file};
 use crate::log::sealed::{sealed_state, sealed_trailer};
 use crate::log::trouble::{header_error, io_error};
 
 /// Missing segments that a repair puts empty ones in the place of. More are no damage that happens.
-const MISSING_MAX: u64 = 1 << 16;
+const MISSING_MAX: u64 = 1 << 12;
 
 /// Which forms of a segment there are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,10 +73,17 @@ impl<'a> Survey<'a> {
         let mut survey =
             Self { place, store: [0; 16], secret, mark: None, range: (1, 1), forms: BTreeMap::new() };
         let mut heads: Vec<SegmentHeader> = Vec::new();
+        let mut named = Vec::new();
         for path in paths(place.dir, &forms) {
-            heads.extend(survey.fields(&path)?);
+            match survey.fields(&path)? {
+                Some(head) => {
+                    named.push(head.store);
+                    heads.push(head);
+                }
+                None => named.extend(sealed_trailer(&**place.vfs, &path)?.map(|trailer| trailer.store)),
+            }
         }
-        survey.store = identity(owner, &heads)
+        survey.store = owner_of(owner, named)
             .ok_or_else(|| Error::corrupt("the files here do not tell whose they are").at_path(place.dir))?;
         if let Some(own) = heads.iter().find(|head| head.store == survey.store) {
             survey.secret = own.secret;
@@ -213,20 +221,6 @@ fn paths(dir: &Path, forms: &BTreeMap<u64, Forms>) -> impl Iterator<Item = PathB
             .filter(|(there, _)| *there)
             .map(move |(_, stage)| dir.join(segment_file(*number, stage)))
     })
-}
-
-/// Whose files are these? The mark file says so, else most of them do; `None` when it cannot be told.
-fn identity(owner: Option<[u8; 16]>, heads: &[SegmentHeader]) -> Option<[u8; 16]> {
-    if let Some(owner) = owner {
-        return Some(owner);
-    }
-    let mut votes: BTreeMap<[u8; 16], u64> = BTreeMap::new();
-    for head in heads {
-        *votes.entry(head.store).or_default() += 1;
-    }
-    let most = votes.values().max().copied()?;
-    let mut leaders = votes.iter().filter(|(_, count)| **count == most).map(|(store, _)| *store);
-    leaders.next().filter(|_| leaders.next().is_none())
 }
 
 /// An error for files that cannot all be of one history.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use causelog::vfs::Vfs;
-use causelog::{Store, VerifyOutcome};
+use causelog::vfs::{OpenMode, Vfs};
+use causelog::{RepairMode, Store, VerifyOutcome, repair, verify};
 
 use super::image::{Image, frames};
 use super::{check, names_what_is_lost, repaired};
@@ -130,5 +130,52 @@ fn a_sealed_form_of_another_store_does_not_cost_the_active_one() {
         let report = repaired(&image);
         assert_eq!(report.events_lost, 0, "{held:?}");
         check(&image.vfs, &image.events, 0);
+    }
+}
+
+#[test]
+fn a_mark_of_another_store_outvotes_no_segment() {
+    let theirs = Image::sealed();
+    for image in [Image::sealed(), Image::single(40)] {
+        let mark = super::image::read(&theirs.vfs, Path::new("/s/mark"));
+        image.vfs.remove(Path::new("/s/mark")).unwrap();
+        image.vfs.open(Path::new("/s/mark"), OpenMode::Create).unwrap().write_at(&mark, 0).unwrap();
+        let plan = repair("/s", &image.options(), RepairMode::DryRun, &()).unwrap();
+        assert_eq!((plan.outcome(), plan.actions.clone()), (VerifyOutcome::Fine, vec![]), "{plan:?}");
+        check(&image.vfs, &image.events, 0);
+        // With damage beside it, a repair keeps what it would keep without.
+        if image.files().len() > 1 {
+            let name = image.files()[1].clone();
+            let all = frames(&image.read(&name));
+            let event = *all.iter().find(|frame| frame.event.is_some()).unwrap();
+            let mut bytes = image.read(&name);
+            bytes[usize::try_from(event.offset).unwrap() + 20] ^= 1;
+            image.write(&name, &bytes);
+            let report = repair("/s", &image.options(), RepairMode::Apply, &()).unwrap();
+            assert_eq!(report.events_lost, 1, "{report:?}");
+        }
+    }
+}
+
+#[test]
+fn a_store_whose_segments_are_all_gone_is_no_empty_place() {
+    for left in ["/s/mark", "/s/index.redb"] {
+        let image = Image::single(20);
+        for name in image.files() {
+            image.vfs.remove(&Path::new("/s/log").join(name)).unwrap();
+        }
+        let other = if left == "/s/mark" { "/s/index.redb" } else { "/s/mark" };
+        image.vfs.remove(Path::new(other)).unwrap();
+        let kinds = [
+            Store::create("/s", image.options()).unwrap_err(),
+            Store::open("/s", image.options()).unwrap_err(),
+            Store::open_or_create("/s", image.options()).unwrap_err(),
+            Store::open_read_only("/s", image.options()).unwrap_err(),
+            verify("/s", &image.options(), &()).unwrap_err(),
+            repair("/s", &image.options(), RepairMode::DryRun, &()).unwrap_err(),
+        ];
+        for error in kinds {
+            assert_eq!(error.kind(), causelog::ErrorKind::Corrupt, "{error}");
+        }
     }
 }

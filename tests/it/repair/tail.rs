@@ -96,7 +96,7 @@ fn a_checkpoint_of_what_was_cut_off_is_not_used_again() {
     let killed = Image { vfs: copy(&image.vfs), events: image.events.clone() };
     drop(store);
     assert!(killed.read(name).len() > bytes.len());
-    check(&killed.vfs, &killed.events, 0);
+    check(&killed.vfs, &killed.events, lost);
 }
 
 #[test]

@@ -9,6 +9,10 @@ pub const LINE_BYTES_MAX: usize = 16 << 20;
 /// Deepest nesting of arrays and objects in one line; the envelope itself is level 1.
 pub const JSON_DEPTH_MAX: usize = 128;
 
+/// Most values in one payload, or among an event's unknown members: each element of an array, each member of an object, each array and object
+/// itself. They are looked at as a tree, which takes up to 200 bytes of memory for each.
+pub const JSON_VALUES_MAX: u32 = 1 << 18;
+
 /// Longest event id, in bytes.
 pub const ID_BYTES_MAX: usize = 1024;
 

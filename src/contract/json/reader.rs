@@ -1,7 +1,8 @@
 //! The strict reader: a visitor over `serde_json` that bounds depth and refuses repeated names.
 //!
 //! Invariants:
-//! - The depth is checked before a level is entered, so the stack needed is bounded whatever the input.
+//! - The depth is checked before a level is entered, so the stack needed is bounded whatever the input. So is the memory:
+//!   values are counted as they are read.
 //! - No message holds text of the input.
 
 use std::borrow::Cow;
@@ -12,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::value::Json;
 use crate::contract::error::{Code, Error, Result};
-use crate::contract::limits::JSON_DEPTH_MAX;
+use crate::contract::limits::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
 
 /// Objects up to this size are searched for repeated names as they are read, greater ones are sorted.
 const LINEAR_MEMBERS_MAX: usize = 16;
@@ -22,16 +23,31 @@ const LINEAR_MEMBERS_MAX: usize = 16;
 enum Fault {
     Depth,
     Duplicate,
+    Values,
 }
 
-/// Carries a fault past `serde_json`, whose errors hold text alone.
+/// What is known of one text beside its values: how many there were, and a fault, which `serde_json`'s errors, that hold
+/// text alone, cannot carry.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Cell<Option<Fault>>);
+pub(crate) struct Faults {
+    fault: Cell<Option<Fault>>,
+    values: Cell<u32>,
+}
 
 impl Faults {
     fn raise<E: serde::de::Error>(&self, fault: Fault) -> E {
-        self.0.set(Some(fault));
+        self.fault.set(Some(fault));
         E::custom("refused")
+    }
+
+    /// Counts a value.
+    fn count<E: serde::de::Error>(&self) -> Result<(), E> {
+        let values = self.values.get() + 1;
+        if values > JSON_VALUES_MAX {
+            return Err(self.raise(Fault::Values));
+        }
+        self.values.set(values);
+        Ok(())
     }
 
     /// Notes that a member name is repeated.
@@ -63,6 +79,7 @@ impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json<'de>, D::Error> {
+        self.faults.count()?;
         deserializer.deserialize_any(self)
     }
 }
@@ -179,8 +196,9 @@ pub(crate) fn read_at_level(text: &str, level: usize) -> Result<Json<'_>> {
 
 /// Says what is wrong with a text, and at which column in bytes from 1.
 pub(crate) fn error_at(text: &str, error: &serde_json::Error, faults: &Faults) -> Error {
-    let (code, message) = match faults.0.get() {
+    let (code, message) = match faults.fault.get() {
         Some(Fault::Depth) => (Code::Limit, format!("nested deeper than {JSON_DEPTH_MAX} levels")),
+        Some(Fault::Values) => (Code::Limit, format!("more than {JSON_VALUES_MAX} values")),
         Some(Fault::Duplicate) => (Code::Json, "a member name is repeated in one object".to_owned()),
         None => (Code::Json, grammar(error)),
     };

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::contract::error::Code;
-use crate::contract::limits::JSON_DEPTH_MAX;
+use crate::contract::limits::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
 
 fn refusal(text: &str) -> (Code, u64) {
     let error = JsonText::parse(text).expect_err(text);
@@ -166,5 +166,19 @@ proptest! {
         if plain.is_err() {
             prop_assert!(JsonText::parse(&text).is_err());
         }
+    }
+}
+
+#[test]
+fn values_are_counted() {
+    let most = usize::try_from(JSON_VALUES_MAX).unwrap();
+    // An array of n elements is n + 1 values; an object with a member takes two.
+    for (element, each) in [("0", 1), ("[]", 1), (r#"{"a":0}"#, 2)] {
+        let text = |n: usize| format!("[{}]", vec![element; n].join(","));
+        let fits = (most - 1) / each;
+        Json::parse(&text(fits)).unwrap();
+        let error = Json::parse(&text(fits + 1)).unwrap_err();
+        assert_eq!(error.code(), Code::Limit, "{element}: {error}");
+        assert!(error.place().column.is_some());
     }
 }

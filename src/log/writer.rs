@@ -26,8 +26,8 @@ use super::group::{Failure, Group, Leader};
 use super::interner::Names;
 use super::mark::MarkWriter;
 use super::names::{Stage, segment_file};
-use super::staging::{Outcome, Staging};
 use super::parts::Segments;
+use super::staging::{Outcome, Staging};
 use super::view::View;
 use crate::codec::{Control, Form, FrameKind, GroupMark, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, EventFields, Result};
@@ -404,6 +404,15 @@ impl Writer {
         let mut changed = Segments::clone(&segments);
         change(&mut changed);
         *segments = Arc::new(changed);
+    }
+
+    /// Forgets what is kept in memory of events whose segments were dropped.
+    pub fn forget_dropped(&self) {
+        let mut staging = self.staging.lock();
+        let oldest = self.segments.read().parts(0).next().map(|part| part.arrivals_before());
+        if let Some(oldest) = oldest {
+            staging.forget(oldest);
+        }
     }
 
     /// Stages a control record; it is written with the next group.

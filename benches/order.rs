@@ -41,7 +41,7 @@ fn scattered(number: u32) -> Vec<u32> {
 }
 
 fn graph(causes: Causes) -> Graph {
-    let mut graph = Graph::with_capacity(EVENTS as usize, EVENTS as usize * 6 / 5);
+    let mut graph = Graph::with_capacity(EVENTS as usize);
     for number in 0..EVENTS {
         assert_eq!(graph.push(causes(number)), Ok(number));
     }

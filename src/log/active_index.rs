@@ -109,6 +109,12 @@ impl ActiveIndex {
         list.get(start..).unwrap_or_default()
     }
 
+    /// Lists a host's events or those of a type, whichever are fewer, of the first `visible` events.
+    pub fn of_host_or_kind(&self, host: u32, kind: u32, visible: u32) -> &[u32] {
+        let (of_host, of_kind) = (self.of_host(host, 0, visible), self.of_kind(kind, visible));
+        if of_host.len() < of_kind.len() { of_host } else { of_kind }
+    }
+
     /// Lists the events of a type, of the first `visible` events.
     pub fn of_kind(&self, kind: u32, visible: u32) -> &[u32] {
         let list = self.by_kind.get(&kind).map_or(&[][..], Vec::as_slice);
@@ -140,6 +146,18 @@ mod tests {
             index.push(entry, dangling.map(|d| Fingerprint(d.into())));
         }
         index
+    }
+
+    #[test]
+    fn a_type_is_walked_once_over_all_hosts() {
+        let rows: Vec<Row> = (0..6_000).map(|at| (at % 2_000, at % 7, 0, 0, None)).collect();
+        let index = build(&rows);
+        for kind in 0..7 {
+            let hosts = (0..2_000).map(|host| index.of_host_or_kind(host, kind, u32::MAX));
+            let found: usize = hosts.map(<[u32]>::len).sum();
+            assert!(found <= rows.len(), "{found} entries looked at for type {kind}");
+        }
+        assert_eq!(index.of_host_or_kind(0, 8, u32::MAX), [] as [u32; 0]);
     }
 
     proptest! {

@@ -89,7 +89,7 @@ fn causes_of(view: &View, arrival: u64, out: &mut Vec<u64>) -> Result<()> {
 fn arrival_order(view: &View, len: u64) -> Result<Vec<u64>> {
     let too_many = |_| Error::invalid(Code::Limit, "a log with late causes holds at most 2^32 events");
     let events = usize::try_from(len).unwrap_or(usize::MAX);
-    let mut graph = Graph::with_capacity(events, events);
+    let mut graph = Graph::with_capacity(events);
     let mut causes = Vec::new();
     for arrival in 0..len {
         causes.clear();

@@ -14,7 +14,7 @@ use super::ids::IdTables;
 use super::recent::Place;
 use super::record::Record;
 use super::sealed::SealedSegment;
-use crate::codec::{ControlState, offset_of};
+use crate::codec::{ActiveEntry, ControlState};
 use crate::contract::Result;
 
 /// The segments of a log.
@@ -186,37 +186,35 @@ impl Part<'_> {
         }
     }
 
-    /// Lists a host's `seq` in this segment as runs: the first, and how many follow one another.
+    /// Shows a host's `seq` in this segment as runs, rising: the first, and how many follow one another.
     ///
     /// # Errors
-    /// System calls; damage.
-    pub fn host_runs(&self, host: u32) -> Result<Vec<(u64, u64)>> {
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        let mut push = |seq: u64| match runs.last_mut() {
-            Some((first, len)) if *first + *len == seq => *len += 1,
-            _ => runs.push((seq, 1)),
-        };
+    /// Those of `show`; system calls; damage.
+    pub fn host_runs(&self, host: u32, mut show: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
         match self {
             Self::Sealed(segment) => {
-                let Some(entry) = segment.host_entry(host) else { return Ok(runs) };
+                let Some(entry) = segment.host_entry(host) else { return Ok(()) };
                 let (first, last, events) = (entry.first_seq, entry.last_seq, u64::from(entry.events));
                 if last - first + 1 == events {
-                    return Ok(vec![(first, events)]);
+                    return show(first, events);
                 }
                 for record in segment.seek(host, 0)? {
-                    push(record?.get().seq().get());
+                    show(record?.get().seq().get(), 1)?;
                 }
             }
             Self::Active(segment, visible) => {
                 let index = segment.index().read();
-                let list = index.of_host(host, 0, *visible);
-                list.iter().filter_map(|at| index.entry(*at)).for_each(|entry| push(entry.seq));
+                for at in index.of_host(host, 0, *visible) {
+                    let Some(entry) = index.entry(*at) else { continue };
+                    show(entry.seq, 1)?;
+                }
             }
         }
-        Ok(runs)
+        Ok(())
     }
 
-    /// Lists where a host's events of a type stand in this segment, by rising `seq`: for [`Part::records`].
+    /// Lists where a host's events of a type stand in this segment, by rising `seq`: for [`Part::records`]. Cost: a
+    /// search in a sealed segment; in an active one a walk over the shorter of the host's list and the type's.
     ///
     /// # Errors
     /// System calls; damage.
@@ -224,14 +222,13 @@ impl Part<'_> {
         match self {
             Self::Sealed(segment) => {
                 let Some(entry) = segment.host_entry(host) else { return Ok(Vec::new()) };
-                let (start, end) = (offset_of(entry.start), offset_of(entry.end));
-                let within = segment.of_kind(kind)?.skip_while(|at| *at < start).take_while(|at| *at < end);
-                Ok(within.collect())
+                Ok(segment.of_kind(kind)?.within(entry.start, entry.end).collect())
             }
             Self::Active(segment, visible) => {
                 let index = segment.index().read();
-                let of_host = |at: &&u32| index.entry(**at).is_some_and(|entry| entry.host == host);
-                Ok(index.of_kind(kind, *visible).iter().filter(of_host).map(|at| u64::from(*at)).collect())
+                let both = |entry: &ActiveEntry| entry.host == host && entry.kind == kind;
+                let either = index.of_host_or_kind(host, kind, *visible).iter();
+                Ok(either.filter(|at| index.entry(**at).is_some_and(both)).map(|at| u64::from(*at)).collect())
             }
         }
     }
@@ -269,8 +266,7 @@ impl Part<'_> {
         Ok(HostReader(match self {
             Self::Sealed(segment) => Source::Sealed(segment.seek(host, from)?),
             Self::Active(segment, visible) => {
-                let ordinals = segment.index().read().of_host(host, from, *visible).to_vec();
-                Source::Active(Arc::clone(segment), ordinals, 0)
+                Source::Active { segment: Arc::clone(segment), visible: *visible, host, from }
             }
         }))
     }
@@ -283,7 +279,13 @@ pub struct HostReader(Source);
 #[derive(Debug)]
 enum Source {
     Sealed(HostCursor),
-    Active(Arc<ActiveSegment>, Vec<u32>, usize),
+    Active {
+        segment: Arc<ActiveSegment>,
+        visible: u32,
+        host: u32,
+        /// Events below this `seq` were read.
+        from: u64,
+    },
 }
 
 impl HostReader {
@@ -294,14 +296,19 @@ impl HostReader {
     pub fn next(&mut self, most: usize) -> Result<Vec<Record>> {
         match &mut self.0 {
             Source::Sealed(cursor) => cursor.take(most).collect(),
-            Source::Active(segment, ordinals, at) => {
-                let end = (*at + most).min(ordinals.len());
-                let records = segment.records(ordinals.get(*at..end).unwrap_or_default())?;
-                if records.len() != end - *at {
+            Source::Active { segment, visible, host, from } => {
+                let ordinals: Vec<u32> = {
+                    let index = segment.index().read();
+                    index.of_host(*host, *from, *visible).iter().take(most).copied().collect()
+                };
+                let records = segment.records(&ordinals)?;
+                if records.len() != ordinals.len() {
                     let message = "an event of the index is not in the segment".to_owned();
                     return Err(LogError::Chain(message).at(segment.path(), segment.number(), 0));
                 }
-                *at = end;
+                if let Some(last) = records.last() {
+                    *from = last.get().seq().get() + 1;
+                }
                 Ok(records)
             }
         }

@@ -1,6 +1,7 @@
 //! The newest events by id, in memory: most causes name one of them, and need no look-up on disk.
 //!
-//! Invariants: bounded to two generations; an answer is exact (whole ids are compared), a miss means nothing.
+//! Invariants: bounded to two generations; an answer is exact (whole ids are compared), a miss means nothing; what was
+//! dropped from the log is not in it.
 
 use std::collections::HashMap;
 
@@ -40,6 +41,14 @@ impl Recent {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(id.to_owned(), place);
+    }
+
+    /// Forgets the events that arrived before `oldest`.
+    pub fn forget(&mut self, oldest: u64) {
+        for generation in [&mut self.young, &mut self.old] {
+            generation.retain(|_, place| place.arrival >= oldest);
+            generation.shrink_to(generation.len() * 2);
+        }
     }
 
     /// Forgets everything.

@@ -211,6 +211,12 @@ impl Staging {
         Ok(())
     }
 
+    /// Forgets the events that arrived before `oldest`: they were dropped.
+    pub fn forget(&mut self, oldest: u64) {
+        self.recent.forget(oldest);
+        self.guard.forget(oldest);
+    }
+
     /// Forgets how to undo what is written now.
     pub fn settle(&mut self, events_left: u64) {
         if events_left == 0 {

@@ -162,5 +162,6 @@ pub fn drop_oldest(writer: &Writer, vfs: &dyn Vfs, oldest: &Arc<SealedSegment>) 
         segments.sealed.retain(|segment| segment.number() != oldest.number());
         segments.ids = Arc::new(segments.ids.without_segment(oldest.number()));
     });
+    writer.forget_dropped();
     vfs.remove(oldest.path()).map_err(|e| Error::io("remove a segment", e).at_path(oldest.path()))
 }

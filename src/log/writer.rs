@@ -406,6 +406,15 @@ impl Writer {
         *segments = Arc::new(changed);
     }
 
+    /// Forgets what is kept in memory of events whose segments were dropped.
+    pub fn forget_dropped(&self) {
+        let mut staging = self.staging.lock();
+        let oldest = self.segments.read().parts(0).next().map(|part| part.arrivals_before());
+        if let Some(oldest) = oldest {
+            staging.forget(oldest);
+        }
+    }
+
     /// Stages a control record; it is written with the next group.
     ///
     /// # Errors

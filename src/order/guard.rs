@@ -7,7 +7,12 @@
 //!
 //! Invariants:
 //! - for held events `c` and `e` where `e` names `c`, `c` stands before `e`;
-//! - a refused or dropped check changes nothing.
+//! - a refused or dropped check changes nothing;
+//! - what was forgotten and has no place any more stands before everything else.
+//!
+//! Only events that are not held are forgotten. Such a one is in no `D` and has no causes that anyone could tell, so
+//! no search goes on from it and nothing has to move before it; at most it is named as a cause, for which the place
+//! before everything else is as good as any. The order of the events that are held stays as it was.
 //!
 //! A new event `y` has causes `C` and, if it is late, events `D` that named it already. It closes a cycle if
 //! and only if some `d` of `D` is a cause, direct or indirect, of some `c` of `C`, or is one. Everything on
@@ -136,6 +141,14 @@ impl CycleGuard {
         Ok(())
     }
 
+    /// Forgets what is known of the arrivals before `oldest`, none of which is held any longer: of them none may be
+    /// told as a dependent again. What is left takes no more runs than events are held, and one.
+    pub fn forget(&mut self, oldest: u64) {
+        if let State::Known { runs, .. } = &mut self.state {
+            runs.forget(oldest);
+        }
+    }
+
     /// Returns the number of events accepted; the next one's arrival.
     #[must_use]
     pub fn len(&self) -> u64 {
@@ -165,7 +178,8 @@ impl CycleGuard {
     /// itself; `dependents` are the held events that name it. Either may repeat. `causes_of` appends the
     /// held causes of an event to the list; it is called once for each event a search visits.
     ///
-    /// An event that is no longer held may stay in the order and may be left out of every answer.
+    /// An event that is no longer held may stay in the order and may be left out of every answer; among `dependents`
+    /// it must not be.
     ///
     /// # Errors
     /// Those of `causes_of`.

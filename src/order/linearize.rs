@@ -29,8 +29,7 @@ pub fn linearize<E: EventFields>(events: &[E]) -> Result<Vec<usize>, OrderError>
         drop(numbers);
         return repeated::linearize(events, &by_key).map_err(|stuck| named(events, stuck).into());
     }
-    let causes = events.iter().map(E::causes_len).sum();
-    let mut graph = Graph::with_capacity(events.len(), causes);
+    let mut graph = Graph::with_capacity(events.len());
     for event in by_key.iter().filter_map(|index| events.get(*index)) {
         graph.push(event.causes().filter_map(|cause| numbers.get(&cause).copied()))?;
     }

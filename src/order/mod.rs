@@ -12,6 +12,7 @@
 //! Pure: no files, no clock, no randomness, and no recursion.
 
 mod bitmap;
+mod blocks;
 mod cycle;
 mod guard;
 mod linearize;

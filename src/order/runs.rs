@@ -1,7 +1,9 @@
 //! A total order of arrival ordinals that can be cut and moved, kept as runs.
 //!
 //! Invariants:
-//! - the runs `[start, end)` partition `0..len`;
+//! - the runs `[start, end)` are disjoint and hold every arrival of `0..len` but such as were forgotten; what no run holds
+//!   stands before everything else, is never moved, and nothing is put before it;
+//! - the last arrival is in a run; at most one run holds forgotten arrivals alone;
 //! - inside a run the order is that of arrival; runs order by tag, and tags are distinct;
 //! - `by_start` and `by_tag` name the same runs.
 //!
@@ -103,6 +105,17 @@ impl Runs {
         Position { tag: self.run_of(arrival).map_or(0, |(_, run)| run.tag), arrival }
     }
 
+    /// Forgets runs that hold arrivals before `oldest` alone. O(log runs) for each.
+    pub(super) fn forget(&mut self, oldest: u64) {
+        while self.by_start.len() > 1
+            && let Some((start, run)) = self.by_start.first_key_value()
+            && run.end <= oldest
+        {
+            let range = *start..run.end;
+            self.cut(range);
+        }
+    }
+
     /// Puts the next arrival last.
     pub(super) fn push_last(&mut self, arrival: u64) {
         let last = self.by_tag.last_key_value().map(|(_, start)| *start);
@@ -132,7 +145,8 @@ impl Runs {
     }
 
     fn run_of(&self, arrival: u64) -> Option<(u64, Run)> {
-        self.by_start.range(..=arrival).next_back().map(|(start, run)| (*start, *run))
+        let found = self.by_start.range(..=arrival).next_back().map(|(start, run)| (*start, *run));
+        found.filter(|(_, run)| arrival < run.end)
     }
 
     /// Returns the start of the run before that of a tag.
@@ -162,9 +176,7 @@ impl Runs {
 
     /// Makes `arrival` the first of its run. Does nothing where no run holds it.
     fn split(&mut self, arrival: u64) {
-        let Some((start, run)) =
-            self.run_of(arrival).filter(|(start, run)| *start < arrival && arrival < run.end)
-        else {
+        let Some((start, run)) = self.run_of(arrival).filter(|(start, _)| *start < arrival) else {
             return;
         };
         if let Some(left) = self.by_start.get_mut(&start) {

@@ -36,7 +36,7 @@ pub enum Arrival {
     Repeated,
 }
 
-/// Remembers ids and positions of all events taken, in 20 to 30 bytes an event.
+/// Remembers ids and positions of all events taken, in 18 to 21 bytes an event.
 ///
 /// An id is kept as 96 bits of a SipHash-1-3. Chance makes two of 10,000,000 ids meet with a probability
 /// below 10^-15. Someone who writes a log for the purpose and spends some 2^48 hashes can make two of its
@@ -109,7 +109,8 @@ impl Slot {
     }
 }
 
-/// A table with linear probing, at most four fifths full, that grows by half.
+/// A table with linear probing, at most seven eighths full, that grows by an eighth: a look-up that finds nothing reads
+/// 33 slots at the most on average, and copying costs each slot some nine moves in all.
 #[derive(Clone, Default)]
 struct Shard {
     slots: Vec<Slot>,
@@ -137,7 +138,7 @@ impl Shard {
 
     /// Notes an id unless it is there; reports whether it is new.
     fn insert(&mut self, id: Fingerprint, position: u32) -> bool {
-        if self.used * 5 >= self.slots.len() * 4 {
+        if self.used * 8 >= self.slots.len() * 7 {
             self.grow();
         }
         let free = match self.probe(id).find(|(_, slot)| slot.is_free() || slot.holds(id)) {
@@ -152,7 +153,7 @@ impl Shard {
     }
 
     fn grow(&mut self) {
-        let slots = self.slots.len() + self.slots.len() / 2 + 8;
+        let slots = self.slots.len() + self.slots.len() / 8 + 8;
         let old = std::mem::replace(&mut self.slots, vec![FREE; slots]);
         self.used = 0;
         for slot in old.into_iter().filter(|slot| !slot.is_free()) {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_costs_at_most_32_bytes() {
+    fn an_event_costs_at_most_21_bytes() {
         let mut seen = SeenIds::new();
         assert_eq!(size_of::<Slot>(), 16);
         for position in 0..300_000_u64 {
@@ -267,7 +268,7 @@ mod tests {
                 let bytes: usize =
                     seen.shards.iter().map(|shard| shard.slots.capacity() * size_of::<Slot>()).sum();
                 assert!(
-                    u64::try_from(bytes).unwrap() <= 32 * position,
+                    u64::try_from(bytes).unwrap() <= 21 * position,
                     "{bytes} bytes for {position} events"
                 );
             }

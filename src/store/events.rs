@@ -54,11 +54,28 @@ pub(super) struct HostEvents {
     fetched: VecDeque<Record>,
     /// The first fetch is small: who asks for one event should not pay for many.
     fetch: usize,
+    fetch_max: usize,
 }
 
 impl HostEvents {
     pub(super) fn new(view: View, host: u32, from: u64, to: u64) -> Self {
-        Self { view, host, from, to, part: 0, reader: None, fetched: VecDeque::new(), fetch: 4 }
+        Self {
+            view,
+            host,
+            from,
+            to,
+            part: 0,
+            reader: None,
+            fetched: VecDeque::new(),
+            fetch: 4,
+            fetch_max: FETCH,
+        }
+    }
+
+    /// Reads at most so many events at once.
+    pub(super) fn fetching(self, most: usize) -> Self {
+        let most = most.clamp(1, FETCH);
+        Self { fetch: self.fetch.min(most), fetch_max: most, ..self }
     }
 
     fn advance(&mut self) -> Result<Option<StoredEvent>> {
@@ -72,7 +89,7 @@ impl HostEvents {
             }
             if let Some((reader, _)) = &mut self.reader {
                 self.fetched.extend(reader.next(self.fetch)?);
-                self.fetch = FETCH;
+                self.fetch = self.fetch_max;
                 if !self.fetched.is_empty() {
                     continue;
                 }

@@ -133,8 +133,12 @@ impl Snapshot {
         Events::new(Ancestry::new(self.view.clone(), id.clone()))
     }
 
-    /// Iterates over all events in the order. Computes it first: two passes over the events and up to 32 bytes of
-    /// memory for each.
+    /// Iterates over all events in the order. Computes it first: two passes over the events.
+    ///
+    /// # Memory
+    /// While the order is computed, 12 bytes and a quarter for each event, 4 for each of its causes that is held, and up
+    /// to 7 where `seq` of its host have gaps: at most 32 at three causes an event. While it is read, 4 and those 7. Per
+    /// host about 50 bytes; and up to 1,024 events that are read ahead, whatever the number of hosts.
     ///
     /// # Errors
     /// `Corrupt`, `Io`.

@@ -76,8 +76,8 @@ impl VerifyReport {
 /// tables, that each event is found by its id and by `(host, seq)`, that resolved causes are what their ids say, and that
 /// the order is the order. Writes nothing; runs beside a writer, up to what is synced.
 ///
-/// Cost: three passes over the segments, a look-up for each event and cause, and up to 32 bytes of memory for each event.
-/// `progress` counts bytes of segments.
+/// Cost: three passes over the segments, a look-up for each event and cause, and the memory that
+/// [`Snapshot::ordered`](super::Snapshot::ordered) takes. `progress` counts bytes of segments.
 ///
 /// # Errors
 /// `NotFound`, `Locked` while a repair runs, `Unsupported`, `Io`. Damage is in the report.

@@ -41,7 +41,7 @@ fn any_early(arranged: &Arranged) -> Result<bool> {
 pub(super) fn graph(arranged: &Arranged) -> Result<Graph> {
     let too_many = || Error::invalid(Code::Limit, "more events than can be put in order at once");
     let events = usize::try_from(arranged.events()).map_err(|_| too_many())?;
-    let mut graph = Graph::with_capacity(events, usize::try_from(arranged.links.len()).unwrap_or(events));
+    let mut graph = Graph::with_capacity(events);
     let mut links = arranged.links.records();
     let mut ahead = links.header()?;
     let mut causes = Vec::new();

@@ -9,7 +9,8 @@ use crate::contract::{Code, Error, Event, Result};
 
 /// Yields the events in the order. Duplicates are passed over.
 ///
-/// Memory: 12 bytes an event, below 32 while the order is computed.
+/// Memory: 12 bytes an event, below 32 while the order is computed, and 8 MiB for reading ahead, whatever the number
+/// of hosts.
 #[derive(Debug)]
 pub(crate) struct Ordered<'a> {
     arranged: &'a Arranged,
@@ -17,6 +18,8 @@ pub(crate) struct Ordered<'a> {
     /// Where each rank's record is.
     positions: Vec<u64>,
     lanes: Vec<Records>,
+    /// The lane that was read last, where it must give its window back when another one takes over.
+    window_of: Option<usize>,
     duplicates: Vec<u64>,
 }
 
@@ -34,14 +37,15 @@ impl<'a> Ordered<'a> {
         while let Some(record) = records.header()? {
             positions.push(record.position);
         }
-        let (window, _) = window_bytes(arranged.lanes.len());
-        let lanes = arranged
+        let (window, release_windows) = window_bytes(arranged.lanes.len());
+        let lanes: Vec<Records> = arranged
             .lanes
             .iter()
             .map(|lane| arranged.records.part(lane.records.start, lane.records.end, window))
             .collect();
         let duplicates = cycles::duplicates(arranged)?;
-        Ok(Self { arranged, order: order.into_iter(), positions, lanes, duplicates })
+        let window_of = release_windows.then_some(0);
+        Ok(Self { arranged, order: order.into_iter(), positions, lanes, window_of, duplicates })
     }
 
     fn read(&mut self, rank: u32) -> Result<Option<Event>> {
@@ -51,6 +55,13 @@ impl<'a> Ordered<'a> {
         }
         let lanes = &self.arranged.lanes;
         let number = lanes.partition_point(|lane| lane.ranks.end <= rank);
+        if let Some(before) = &mut self.window_of
+            && let before = std::mem::replace(before, number)
+            && before != number
+            && let Some(records) = self.lanes.get_mut(before)
+        {
+            records.release();
+        }
         let position = usize::try_from(rank).ok().and_then(|rank| self.positions.get(rank));
         let (Some(lane), Some(records), Some(position)) =
             (lanes.get(number), self.lanes.get_mut(number), position)
@@ -60,7 +71,17 @@ impl<'a> Ordered<'a> {
         records.seek(*position);
         let Some(found) = records.header()? else { return Ok(None) };
         let [_, seq, _] = found.key;
-        record::read(&lane.host, seq, records.value()?).map(Some)
+        let event = record::read(&lane.host, seq, records.value()?)?;
+        if rank + 1 == lane.ranks.end {
+            records.release();
+        }
+        Ok(Some(event))
+    }
+
+    /// Returns the memory of all windows.
+    #[cfg(test)]
+    pub(super) fn windows_bytes(&self) -> usize {
+        self.lanes.iter().map(Records::window_bytes).sum()
     }
 }
 

@@ -108,6 +108,7 @@ impl Schedule {
         while let Some(number) = self.ready.last().copied() {
             let Some(lane) = self.lanes.get_mut(number) else { break };
             if lane.next >= lane.ranks.end {
+                lane.links.release();
                 self.ready.pop();
                 continue;
             }
@@ -124,6 +125,12 @@ impl Schedule {
         let Some(number) = self.blocked.pop_first() else { return Ok(None) };
         self.ready.push(number);
         Ok(self.take(number, true))
+    }
+
+    /// Returns the memory of all windows.
+    #[cfg(test)]
+    pub(super) fn windows_bytes(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.links.window_bytes()).sum()
     }
 
     /// Returns a cause of a lane's next event that has not gone in, with its lane. Causes found to

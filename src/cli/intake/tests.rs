@@ -271,5 +271,14 @@ fn many_hosts_share_the_windows() {
     let mut taken = Taken::new();
     let arranged = taken.arrange(&lines.concat());
     assert_eq!(causal(&arranged).len(), 9000);
-    assert!(Ordered::new(&arranged).unwrap().all(|event| event.unwrap().v() == 1));
+    let mut ordered = Ordered::new(&arranged).unwrap();
+    let mut schedule = schedule::Schedule::new(&arranged);
+    for _ in 0..9000 {
+        assert_eq!(ordered.next().unwrap().unwrap().v(), 1);
+        assert!(schedule.next().unwrap().is_some());
+        assert!(ordered.windows_bytes() <= 4 << 10, "{}", ordered.windows_bytes());
+        assert!(schedule.windows_bytes() <= 4 << 10, "{}", schedule.windows_bytes());
+    }
+    assert!(ordered.next().is_none() && schedule.next().unwrap().is_none());
+    assert_eq!((ordered.windows_bytes(), schedule.windows_bytes()), (0, 0));
 }

@@ -250,6 +250,12 @@ impl Records {
         self.window.seek(position);
     }
 
+    /// Returns the window's memory.
+    #[cfg(test)]
+    pub(crate) fn window_bytes(&self) -> usize {
+        self.window.bytes()
+    }
+
     /// Gives the window's memory back until the next read.
     pub(crate) fn release(&mut self) {
         self.window.release();

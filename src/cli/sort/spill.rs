@@ -136,6 +136,12 @@ impl Window {
         }
     }
 
+    /// Returns the bytes held.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     /// Gives the window's memory back; the next read starts where this one ended.
     pub(super) fn release(&mut self) {
         self.next = self.position();

@@ -176,6 +176,21 @@ impl DoubleEndedIterator for Hits<'_> {
 #[derive(Clone, Debug)]
 pub struct Offsets<'a>(std::slice::Iter<'a, [u8; 4]>);
 
+impl Offsets<'_> {
+    /// Leaves those from one place to before another, as the directory gives places; the list rises. Two searches.
+    #[must_use]
+    pub fn within(self, start: u32, end: u32) -> Self {
+        Self(range(self.0.as_slice(), start, end, |place| u32::from_le_bytes(*place)).iter())
+    }
+}
+
+/// Returns the part of a rising list whose values are from `start` to before `end`.
+fn range<T>(list: &[T], start: u32, end: u32, value: impl Fn(&T) -> u32) -> &[T] {
+    let from = list.partition_point(|item| value(item) < start);
+    let to = list.partition_point(|item| value(item) < end);
+    list.get(from..to).unwrap_or_default()
+}
+
 impl Iterator for Offsets<'_> {
     type Item = u64;
 
@@ -199,3 +214,27 @@ impl DoubleEndedIterator for Offsets<'_> {
 }
 
 impl ExactSizeIterator for Offsets<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn parts_of_a_list_are_searched_for() {
+        let list: Vec<u32> = (0..20_000).map(|host| host * 3).collect();
+        let looks = Cell::new(0usize);
+        for host in 0..20_000u32 {
+            let value = |item: &u32| {
+                looks.set(looks.get() + 1);
+                *item
+            };
+            assert_eq!(range(&list, host * 3, host * 3 + 3, value), [host * 3]);
+            assert!(range(&list, host * 3 + 1, host * 3 + 3, value).is_empty());
+        }
+        assert!(looks.get() <= 20_000 * 4 * 16, "{} looks", looks.get());
+        assert_eq!(range(&list, 0, u32::MAX, |item| *item).len(), list.len());
+        assert!(range(&list, 9, 3, |item| *item).is_empty());
+    }
+}

@@ -9,14 +9,16 @@ impl Runs {
         self.by_tag.values().flat_map(|start| *start..self.by_start[start].end).collect()
     }
 
-    fn check(&self) {
-        let mut expected = 0;
+    /// Checks the invariants; arrivals below `oldest` may be forgotten.
+    fn check(&self, oldest: u64) {
+        let mut end = 0;
         for (&start, run) in &self.by_start {
-            assert!(start == expected && start < run.end);
+            assert!(end <= start && start <= end.max(oldest) && start < run.end);
             assert_eq!(self.by_tag[&run.tag], start);
-            expected = run.end;
+            end = run.end;
         }
         assert_eq!(self.by_tag.len(), self.by_start.len());
+        assert!(self.by_start.values().filter(|run| run.end <= oldest).count() <= 1);
         // Neighbours that belong together are one run.
         let starts: Vec<u64> = self.by_tag.values().copied().collect();
         assert!(starts.windows(2).all(|pair| self.by_start[&pair[0]].end != pair[1]));
@@ -28,6 +30,7 @@ enum Step {
     Last,
     Extend,
     MoveBefore(Index, Vec<Index>),
+    Forget(Index),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -36,6 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
         Just(Step::Extend),
         (any::<Index>(), prop::collection::vec(any::<Index>(), 0..6))
             .prop_map(|(at, moved)| Step::MoveBefore(at, moved)),
+        any::<Index>().prop_map(Step::Forget),
     ]
 }
 
@@ -44,13 +48,13 @@ proptest! {
     fn equals_a_plain_list(len in 0u64..40, steps in prop::collection::vec(step(), 0..80)) {
         let mut runs = Runs::of_arrival(len);
         let mut plain: Vec<u64> = (0..len).collect();
+        let (mut own, mut oldest) = (len, 0);
         for step in steps {
-            let own = plain.len() as u64;
             match step {
-                Step::MoveBefore(at, moved) if own > 0 => {
-                    let at = at.index(plain.len()) as u64;
+                Step::MoveBefore(at, moved) if !plain.is_empty() => {
+                    let at = plain[at.index(plain.len())];
                     let mut moved: Vec<Position> =
-                        moved.iter().map(|index| runs.position(index.index(plain.len()) as u64)).collect();
+                        moved.iter().map(|index| runs.position(plain[index.index(plain.len())])).collect();
                     moved.sort();
                     moved.dedup();
                     moved.retain(|position| position.arrival != at);
@@ -58,21 +62,37 @@ proptest! {
                     plain.retain(|arrival| moved.iter().all(|position| position.arrival != *arrival));
                     let place = plain.iter().position(|arrival| *arrival == at).unwrap();
                     plain.splice(place..place, moved.iter().map(|position| position.arrival).chain([own]));
+                    own += 1;
                 }
                 Step::Extend => {
                     runs.extend(own);
                     let place = plain.iter().position(|arrival| arrival + 1 == own).map_or(0, |place| place + 1);
                     plain.insert(place, own);
+                    own += 1;
+                }
+                Step::Forget(index) => {
+                    oldest += index.index(usize::try_from(own - oldest).unwrap() + 1) as u64;
+                    runs.forget(oldest);
+                    plain.retain(|arrival| *arrival >= oldest);
+                    prop_assert!(runs.count() <= plain.len() + 1);
                 }
                 _ => {
                     runs.push_last(own);
                     plain.push(own);
+                    own += 1;
                 }
             }
-            prop_assert_eq!(runs.order(), &plain[..]);
-            runs.check();
+            let held: Vec<u64> = runs.order().into_iter().filter(|arrival| *arrival >= oldest).collect();
+            prop_assert_eq!(&held, &plain);
+            let first = plain.iter().map(|arrival| runs.position(*arrival)).min();
+            let forgotten = (0..oldest).filter(|arrival| runs.run_of(*arrival).is_none());
+            prop_assert!(forgotten.map(|arrival| runs.position(arrival)).all(|at| first.is_none_or(|first| at < first)));
+            runs.check(oldest);
         }
-        prop_assert_eq!(Runs::of_order(plain.clone(), plain.len() as u64).map(|runs| runs.order()), Some(plain));
+        if oldest == 0 {
+            let again = Runs::of_order(plain.clone(), plain.len() as u64).map(|runs| runs.order());
+            prop_assert_eq!(again, Some(plain));
+        }
     }
 }
 
@@ -82,7 +102,7 @@ fn insert(count: u64, at: impl Fn(u64) -> u64) -> Runs {
     for own in 2..count {
         runs.move_before(at(own), &[], own);
     }
-    runs.check();
+    runs.check(0);
     runs
 }
 
@@ -113,5 +133,5 @@ fn room_is_made_at_the_end() {
         runs.push_last(own + 1);
         own += 2;
     }
-    runs.check();
+    runs.check(0);
 }

@@ -25,11 +25,11 @@ use super::head::{Head, read_head};
 use super::ids::{IdTables, TierFiles};
 use super::mark::Mark;
 use super::names::{SegmentName, Stage, segment_file};
+use super::parts::Segments;
 use super::scan::{Scan, ScanStart, scan};
 use super::sealed::SealedSegment;
 use super::tail::{Tail, Torn, judge};
 use super::upkeep::remove_active;
-use super::parts::Segments;
 use crate::codec::{Checkpoint, ControlState, FrameSeed, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::io::{OpenMode, ProofBudget, Vfs, VfsFile};
@@ -49,7 +49,6 @@ pub enum Role {
 }
 
 /// A log that was opened.
-#[derive(Debug)]
 pub struct Recovered {
     /// The store's identity.
     pub store: [u8; 16],
@@ -67,6 +66,17 @@ pub struct Recovered {
     pub damage: Vec<Finding>,
     /// Frames that were read one by one.
     pub frames_read: u64,
+}
+
+/// Without the secret.
+impl std::fmt::Debug for Recovered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recovered")
+            .field("segments", &self.segments)
+            .field("torn", &self.torn)
+            .field("damage", &self.damage)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Opens the log in `dir`, whose marks stand in `root`.
@@ -129,6 +139,7 @@ struct Opening<'a> {
     rolled: Vec<Arc<ActiveSegment>>,
     torn: Option<(Torn, Cut)>,
     damage: Vec<Finding>,
+    roots: BTreeMap<u64, [u8; 32]>,
     frames_read: u64,
 }
 
@@ -161,6 +172,7 @@ impl<'a> Opening<'a> {
             rolled: Vec::new(),
             torn: None,
             damage: Vec::new(),
+            roots: BTreeMap::new(),
             frames_read: 0,
         };
         let mut forms = opening.list()?;
@@ -293,6 +305,7 @@ impl<'a> Opening<'a> {
                 One::Active(segment, _) => self.rolled.push(segment),
             }
         }
+        chain.record(std::mem::take(&mut self.roots));
         let (state, suspicions) = chain.judge(repaired);
         for suspicion in suspicions {
             let finding = LogError::Chain(suspicion.what).at(self.dir, suspicion.segment, 0);
@@ -452,8 +465,9 @@ impl<'a> Opening<'a> {
             index: ActiveIndex::default(),
             state: head.header.state.clone(),
         });
-        let found = scan(&*head.file, seed_of(&head.header), &head.header.secret, start, limit)
+        let mut found = scan(&*head.file, seed_of(&head.header), &head.header.secret, start, limit)
             .map_err(|e| e.at(&head.path, head.header.segment, 0))?;
+        self.roots.append(&mut found.roots);
         self.frames_read += found.frames;
         Ok(found)
     }

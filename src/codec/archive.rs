@@ -74,7 +74,7 @@ pub struct CauseRecord<'a> {
 }
 
 /// An event's record before it is archived.
-#[derive(Archive, Serialize, Clone, Copy, Debug, PartialEq)]
+#[derive(Archive, Serialize, Clone, Copy, PartialEq)]
 pub struct EventRecord<'a> {
     /// Ordinal within the host.
     pub seq: u64,
@@ -99,10 +99,20 @@ pub struct EventRecord<'a> {
     pub extra: &'a str,
 }
 
+/// Prints the place alone: payloads can hold what users typed.
+impl std::fmt::Debug for EventRecord<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EventRecord(host {}, seq {})", self.host, self.seq)
+    }
+}
+
+/// Bytes of a cause's entry, without its text.
+pub(super) const CAUSE_BYTES: usize = 32;
+
 // The format is fixed: a build whose features change rkyv's layout must not compile.
 const _: () =
     assert!(size_of::<ArchivedEventRecord<'_>>() == 72 && align_of::<ArchivedEventRecord<'_>>() == 8);
-const _: () = assert!(size_of::<ArchivedCauseRecord<'_>>() == 32);
+const _: () = assert!(size_of::<ArchivedCauseRecord<'_>>() == CAUSE_BYTES);
 
 impl ArchivedEventRecord<'_> {
     /// Returns the ordinal within the host.

@@ -24,7 +24,9 @@ use std::collections::HashMap;
 
 use super::control::ControlState;
 use super::fingerprint::Fingerprint;
+use super::frame::{FRAME_BODY_MAX, Frame};
 use super::varint::{put_varint, take_varint};
+use crate::contract::limits::SEQ_MAX;
 
 const MAGIC: &[u8; 8] = b"CLCHKPT1";
 const HEAD_BYTES: usize = 72;
@@ -136,6 +138,9 @@ impl Checkpoint {
             let host = u32::try_from(take_varint(&mut raw)?).ok()?;
             let kind = u32::try_from(take_varint(&mut raw)?).ok()?;
             let seq = take_varint(&mut raw)?.checked_add(seqs.get(&host).copied().unwrap_or(0))?;
+            if seq > SEQ_MAX || bytes as usize > Frame::bytes_for(FRAME_BODY_MAX) {
+                return None;
+            }
             seqs.insert(host, seq);
             let (id, after) = raw.split_first_chunk::<8>()?;
             raw = after;
@@ -177,6 +182,21 @@ mod tests {
         }
         let dangling = seed.iter().map(|(host, _, id)| (Fingerprint(!id), (*host).into())).collect();
         Checkpoint { store: [9; 16], segment: 4, end, entries, dangling, state: ControlState::default() }
+    }
+
+    #[test]
+    fn an_entry_that_no_frame_can_be_is_refused() {
+        let good = checkpoint(&[(1, 1, 1)]);
+        let with = |change: &dyn Fn(&mut ActiveEntry)| {
+            let mut changed = good.clone();
+            changed.end = u64::MAX;
+            change(&mut changed.entries[0]);
+            Checkpoint::from_bytes(&changed.to_bytes().unwrap())
+        };
+        assert!(with(&|entry| entry.seq = SEQ_MAX).is_ok());
+        assert!(with(&|entry| entry.seq = SEQ_MAX + 1).is_err());
+        assert!(with(&|entry| entry.bytes = 32 << 20).is_ok());
+        assert!(with(&|entry| entry.bytes = 33 << 20).is_err());
     }
 
     proptest! {

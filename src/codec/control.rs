@@ -6,11 +6,18 @@
 //! - Hosts and types are numbered from 0 in the order in which they were first written, without gaps; a
 //!   number never changes its meaning.
 //! - High marks only rise, and stay when events are evicted or lost.
+//! - Counts of a state that is read lie far below what a `u64` holds, and every `seq` within the contract's limit, so
+//!   that counting on from them never overflows.
 //! - A host or type whose name was lost keeps its number and has an empty name; no event bears it.
 
 use rkyv::rancor;
 use rkyv::util::AlignedVec;
 use rkyv::{Archive, Deserialize, Serialize};
+
+use crate::contract::limits::SEQ_MAX;
+
+/// Most events that a state can count: as many as one host has values of `seq`.
+const EVENTS_MAX: u64 = SEQ_MAX;
 
 /// A control record.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -216,11 +223,17 @@ impl ControlState {
     /// Reads a state from bytes that may hold anything, at any alignment.
     ///
     /// # Errors
-    /// What rkyv's validation found.
+    /// What rkyv's validation found; a count or a `seq` that no log reaches.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let mut aligned = AlignedVec::<16>::with_capacity(bytes.len());
         aligned.extend_from_slice(bytes);
-        rkyv::from_bytes::<Self, rancor::Error>(&aligned).map_err(|e| e.to_string())
+        let state = rkyv::from_bytes::<Self, rancor::Error>(&aligned).map_err(|e| e.to_string())?;
+        let host_can_be =
+            |host: &HostState| host.events <= EVENTS_MAX && host.high.is_none_or(|high| high <= SEQ_MAX);
+        if state.arrivals > EVENTS_MAX || !state.hosts.iter().all(host_can_be) {
+            return Err("a count is greater than any log's".to_owned());
+        }
+        Ok(state)
     }
 }
 

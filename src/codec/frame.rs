@@ -12,6 +12,8 @@
 //!   16+n    0-7  zeros up to a multiple of 8
 //! ```
 //!
+//! A body takes at most [`FRAME_BODY_MAX`] bytes.
+//!
 //! Invariants:
 //! - All numbers are little-endian. A frame starts at a multiple of [`FRAME_ALIGN`].
 //! - The checksum covers the store, the segment, its form (active or sealed), the frame's offset, the
@@ -20,13 +22,24 @@
 //! - Padding is zero and is checked.
 //! - Decoding reads within the slice it is given, allocates nothing and never panics.
 
+use std::fmt;
+
 use thiserror::Error;
+
+use super::archive::CAUSE_BYTES;
+use crate::contract::limits::{CAUSES_MAX, LINE_BYTES_MAX};
 
 /// Frames start at multiples of this many bytes.
 pub const FRAME_ALIGN: usize = 8;
 
 /// Bytes before a frame's body.
 pub const FRAME_HEADER_BYTES: usize = 16;
+
+/// Longest body. What a header claims beyond it is no frame, so nobody reads far, or asks for memory, on its word.
+pub const FRAME_BODY_MAX: usize = 32 << 20;
+
+// All text of an event stands in its line, each cause takes an entry, and the rest has a fixed size.
+const _: () = assert!(LINE_BYTES_MAX + CAUSES_MAX * CAUSE_BYTES + 4096 <= FRAME_BODY_MAX);
 
 const MAGIC: u16 = 0xCA5E;
 
@@ -120,7 +133,7 @@ impl FrameSeed {
 }
 
 /// A frame that checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// What it holds.
     pub kind: FrameKind,
@@ -130,6 +143,14 @@ pub struct Frame<'a> {
     pub body: &'a [u8],
     /// Bytes from this frame's start to the next one's.
     pub bytes: usize,
+}
+
+/// Bodies can hold what users typed: their length alone is shown.
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, ordinal, body, .. } = self;
+        write!(f, "Frame({kind:?}, ordinal {ordinal}, {} bytes)", body.len())
+    }
 }
 
 impl<'a> Frame<'a> {
@@ -190,7 +211,7 @@ impl<'a> Frame<'a> {
     /// Appends a frame to `out`; it will stand at `offset` of its file.
     ///
     /// # Errors
-    /// [`FrameError::Short`] when the body is longer than a length field can say.
+    /// [`FrameError::Short`] when the body is longer than [`FRAME_BODY_MAX`].
     pub fn encode(
         out: &mut Vec<u8>,
         seed: FrameSeed,
@@ -199,8 +220,11 @@ impl<'a> Frame<'a> {
         ordinal: u32,
         body: &[u8],
     ) -> Result<usize, FrameError> {
-        let too_long = FrameError::Short { found: u32::MAX as usize, expected: body.len() };
+        let too_long = FrameError::Short { found: FRAME_BODY_MAX, expected: body.len() };
         let length = u32::try_from(body.len()).map_err(|_| too_long)?;
+        if body.len() > FRAME_BODY_MAX {
+            return Err(too_long);
+        }
         let mut header = [0u8; FRAME_HEADER_BYTES];
         let (l, rest) = header.split_at_mut(4);
         l.copy_from_slice(&length.to_le_bytes());
@@ -238,6 +262,9 @@ fn fields_of(header: &[u8; FRAME_HEADER_BYTES]) -> Result<(FrameKind, u32, usize
     }
     let kind = FrameKind::from_code(kind).ok_or(FrameError::Header)?;
     let length = usize::try_from(u32::from_le_bytes([l0, l1, l2, l3])).map_err(|_| FrameError::Header)?;
+    if length > FRAME_BODY_MAX {
+        return Err(FrameError::Header);
+    }
     Ok((kind, u32::from_le_bytes([o0, o1, o2, o3]), length))
 }
 
@@ -336,6 +363,23 @@ mod tests {
             (FrameSeed::new(&[8; 16], 3, 1), 64),
         ] {
             assert!(matches!(Frame::decode(&out, other, offset), Err(FrameError::Checksum { .. })));
+        }
+    }
+
+    #[test]
+    fn a_body_has_a_greatest_length() {
+        let mut out = Vec::new();
+        let body = vec![1; FRAME_BODY_MAX + 1];
+        let encode = |out: &mut Vec<u8>, body| Frame::encode(out, seed(), 0, FrameKind::Event, 0, body);
+        assert!(matches!(encode(&mut out, &body), Err(FrameError::Short { .. })));
+        assert!(out.is_empty());
+        encode(&mut out, &body[1..]).unwrap();
+        assert!(Frame::decode(&out, seed(), 0).is_ok());
+        for (length, known) in
+            [(FRAME_BODY_MAX, true), (FRAME_BODY_MAX + 1, false), (u32::MAX as usize, false)]
+        {
+            out[..4].copy_from_slice(&u32::try_from(length).unwrap().to_le_bytes());
+            assert_eq!(Frame::peek(&out).is_ok(), known, "{length}");
         }
     }
 

@@ -21,7 +21,12 @@
 //!  128+n    0-63 zeros up to a multiple of 64
 //! ```
 //!
-//! Invariants: little-endian; written and synced before any frame behind it; never rewritten.
+//! Invariants:
+//! - Little-endian; written and synced before any frame behind it; never rewritten.
+//! - A version is believed if the checksum does not say that another one was written: a head that checks once this
+//!   build's version stands in it is a damaged head of this build, not one of a newer format.
+
+use std::fmt;
 
 use thiserror::Error;
 
@@ -97,7 +102,7 @@ pub enum HeaderError {
 }
 
 /// The head of a segment file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SegmentHeader {
     /// Active or sealed.
     pub form: Form,
@@ -117,6 +122,17 @@ pub struct SegmentHeader {
     pub secret: [u8; 16],
     /// State before the first frame.
     pub state: ControlState,
+}
+
+/// Without the secret.
+impl fmt::Debug for SegmentHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SegmentHeader")
+            .field("form", &self.form)
+            .field("segment", &self.segment)
+            .field("arrivals", &self.state.arrivals)
+            .finish_non_exhaustive()
+    }
 }
 
 impl SegmentHeader {
@@ -194,6 +210,16 @@ fn damaged(what: impl Into<String>) -> HeaderError {
     HeaderError::Damaged { what: what.into() }
 }
 
+/// Does the checksum hold once this build's version stands in the head?
+fn checks_as_ours(head: &[u8; HEADER_BYTES]) -> bool {
+    let mut bytes = *head;
+    if let Some(version) = bytes.get_mut(8..10) {
+        version.copy_from_slice(&VERSION.to_le_bytes());
+    }
+    let Some((covered, crc)) = bytes.split_last_chunk() else { return false };
+    crc32c::crc32c(covered) == u32::from_le_bytes(*crc)
+}
+
 struct Fields {
     arrivals: u64,
     state_crc: u32,
@@ -209,7 +235,11 @@ impl Fields {
         }
         let version = u16::from_le_bytes(reader.take()?);
         if version != VERSION {
-            return Err(HeaderError::Version { found: version, expected: VERSION });
+            return Err(if checks_as_ours(head) {
+                damaged(format!("version {version} where {VERSION} was written"))
+            } else {
+                HeaderError::Version { found: version, expected: VERSION }
+            });
         }
         let [form, hash] = reader.take()?;
         let state_bytes = u32::from_le_bytes(reader.take()?);
@@ -303,10 +333,44 @@ mod tests {
     fn an_unknown_version_or_feature_is_refused_by_name() {
         let mut bytes = header().to_bytes().unwrap();
         bytes[8] = 2;
+        let crc = crc32c::crc32c(&bytes[..HEADER_BYTES - 4]);
+        bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
+        assert_eq!(SegmentHeader::from_bytes(&bytes), Err(HeaderError::Version { found: 2, expected: 1 }));
+        // Another layout, of which nothing is known but that the version comes first.
+        bytes[100] ^= 0xFF;
         assert_eq!(SegmentHeader::from_bytes(&bytes), Err(HeaderError::Version { found: 2, expected: 1 }));
         let future = SegmentHeader { incompatible: 4, ..header() };
         let refused = SegmentHeader::from_bytes(&future.to_bytes().unwrap());
         assert_eq!(refused, Err(HeaderError::Features { bits: 4 }));
+    }
+
+    #[test]
+    fn a_flipped_version_is_damage() {
+        for bit in 0..16 {
+            let mut bytes = header().to_bytes().unwrap();
+            bytes[8 + bit / 8] ^= 1 << (bit % 8);
+            for read in [SegmentHeader::from_bytes(&bytes).err(), SegmentHeader::peek_bytes(&bytes).err()] {
+                assert!(matches!(read, Some(HeaderError::Damaged { .. })), "bit {bit}: {read:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_is_damage() {
+        let mut most = header();
+        most.state.arrivals = u64::MAX;
+        assert!(SegmentHeader::from_bytes(&most.to_bytes().unwrap()).is_err());
+        for seq in [crate::contract::limits::SEQ_MAX, u64::MAX] {
+            let mut high = header();
+            high.state.hosts[0].high = Some(seq);
+            assert_eq!(SegmentHeader::from_bytes(&high.to_bytes().unwrap()).is_ok(), seq != u64::MAX);
+        }
+    }
+
+    #[test]
+    fn the_secret_is_not_shown() {
+        let shown = format!("{:?}", SegmentHeader { secret: [0xC7; 16], ..header() });
+        assert!(shown.contains("segment: 9") && !shown.contains("199"), "{shown}");
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 //! - A line ends at LF alone, so the separators that JSON strings may hold split nothing.
 //! - At most [`LINE_BYTES_MAX`] bytes of a line are held, whatever its length.
 
+use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use crate::contract::limits::LINE_BYTES_MAX;
@@ -16,7 +17,6 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 ///
 /// CRLF ends a line as LF does, a byte order mark at the very start is dropped, and the last line needs
 /// no end.
-#[derive(Debug)]
 pub struct Lines<R> {
     input: R,
     number: u64,
@@ -24,14 +24,30 @@ pub struct Lines<R> {
     bytes_max: usize,
 }
 
+/// Without the text: it can be what users typed.
+impl<R> fmt::Debug for Lines<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lines(line {})", self.number)
+    }
+}
+
 /// A line and its number.
-#[derive(Debug)]
 pub struct Line<'a> {
     /// The number in the input, from 1, blank lines counted.
     pub number: u64,
     /// The line without its end, or a `LIMIT` error when it is longer than [`LINE_BYTES_MAX`]; its bytes
     /// were skipped.
     pub text: Result<&'a [u8]>,
+}
+
+/// Without the text: it can be what users typed.
+impl fmt::Debug for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.text {
+            Ok(text) => write!(f, "Line({}, {} bytes)", self.number, text.len()),
+            Err(error) => write!(f, "Line({}, {error})", self.number),
+        }
+    }
 }
 
 impl<R: BufRead> Lines<R> {
@@ -146,6 +162,15 @@ mod tests {
             assert_eq!(split(b"1234567\n1", 6, capacity), vec![(1, None), ok(2, "1")]);
             assert_eq!(split(b"\xEF\xBB\xBF123456\n", 6, capacity), vec![ok(1, "123456")]);
             assert_eq!(split(b"123456789", 6, capacity), vec![(1, None)]);
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_line_is_not_shown() {
+        let mut lines = Lines::new(&b"Zq7-text"[..]);
+        let line = format!("{:?}", lines.next_line().unwrap().unwrap());
+        for shown in [line, format!("{lines:?}")] {
+            assert!(!shown.contains("Zq7") && !shown.contains("90, 113"), "{shown}");
         }
     }
 

@@ -8,6 +8,7 @@
 //!   frame is staged and stays. Until it is written a frame is read from memory, by the writer alone.
 //! - Rolled: once the next segment exists, nothing is appended here and all is synced.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -28,7 +29,6 @@ use crate::io::VfsFile;
 const READ_BYTES_MAX: u64 = 64 << 10;
 
 /// An active or rolled segment, shared by its writer and its readers.
-#[derive(Debug)]
 pub struct ActiveSegment {
     header: SegmentHeader,
     path: PathBuf,
@@ -41,8 +41,15 @@ pub struct ActiveSegment {
     staged: Mutex<Staged>,
 }
 
+/// Without the head, which holds the secret, and the frames, which hold what users typed.
+impl fmt::Debug for ActiveSegment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ActiveSegment({}, {} events)", self.number(), self.visible())
+    }
+}
+
 /// Frames that are not written yet.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Staged {
     /// Frames that the leader is writing, and where they start.
     in_flight: (u64, Arc<Vec<u8>>),
@@ -55,7 +62,7 @@ struct Staged {
 }
 
 /// A group of frames to be written.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Batch {
     /// Where the first frame starts.
     pub offset: u64,
@@ -63,6 +70,13 @@ pub struct Batch {
     pub bytes: Arc<Vec<u8>>,
     /// Events of the segment up to the last frame.
     pub events: u32,
+}
+
+/// Without the frames, which hold what users typed.
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Batch({} bytes at {})", self.bytes.len(), self.offset)
+    }
 }
 
 impl Batch {

@@ -2,9 +2,12 @@
 //!
 //! Invariants:
 //! - A segment starts in the state in which the one before it ends, names that one's root where it knows it, and
-//!   holds as many events as its state counts. What does not fit is a suspicion.
+//!   holds as many events as its state counts; a sealed one has the root that was recorded when it was sealed. What
+//!   does not fit is a suspicion.
 //! - Repairs are part of the log's state, so suspicions are judged when all segments were seen: those that concern
 //!   a repaired segment, or its links to its neighbours, are explained.
+
+use std::collections::BTreeMap;
 
 use crate::codec::{ControlState, SegmentHeader};
 
@@ -35,6 +38,9 @@ pub struct Chain {
     /// The segment before, where it could be read, with the state behind it.
     before: Option<(u64, Option<[u8; 32]>)>,
     state: ControlState,
+    /// The roots that sealed segments say they have, and those that were recorded.
+    roots: BTreeMap<u64, [u8; 32]>,
+    recorded: BTreeMap<u64, [u8; 32]>,
     suspicions: Vec<Suspicion>,
 }
 
@@ -67,6 +73,7 @@ impl Chain {
             None => {}
         }
         if let Some(sealed) = sealed {
+            self.roots.insert(number, sealed.root);
             let counted = after.arrivals.saturating_sub(header.state.arrivals);
             if counted != sealed.events {
                 let what =
@@ -85,8 +92,22 @@ impl Chain {
         self.before = None;
     }
 
+    /// Takes the roots that control records name, by segment; later calls bring newer records.
+    pub fn record(&mut self, roots: BTreeMap<u64, [u8; 32]>) {
+        self.recorded.extend(roots);
+    }
+
     /// Returns the newest state that could be read, and what no repair explains: neither one that the state knows nor one of `others`.
-    pub fn judge(self, others: &[u64]) -> (ControlState, Vec<Suspicion>) {
+    pub fn judge(mut self, others: &[u64]) -> (ControlState, Vec<Suspicion>) {
+        for (segment, root) in std::mem::take(&mut self.roots) {
+            if self.recorded.get(&segment).is_some_and(|recorded| *recorded != root) {
+                self.suspect(
+                    segment,
+                    None,
+                    "the segment has another root than was recorded when it was sealed",
+                );
+            }
+        }
         let Self { state, mut suspicions, .. } = self;
         let repaired = |segment: u64| state.lost_of(segment).is_some() || others.contains(&segment);
         suspicions.retain(|one| !repaired(one.segment) && !one.neighbour.is_some_and(repaired));
@@ -151,6 +172,20 @@ mod tests {
         let mut repaired = state(30);
         repaired.apply(&Control::Repaired { segment: 2, lost: 1 }).unwrap();
         assert_eq!(found(chain(9, 9, 11, repaired), &[]), NONE);
+    }
+
+    #[test]
+    fn a_sealed_segment_has_the_root_that_was_recorded() {
+        let with = |segment: u64, root: u8| {
+            let mut chain = chain(10, 2, 10, state(30));
+            chain.record(BTreeMap::from([(1, [1; 32]), (2, [9; 32]), (8, [8; 32])]));
+            chain.record(BTreeMap::from([(segment, [root; 32])]));
+            chain
+        };
+        assert_eq!(found(with(1, 1), &[]), [2]);
+        assert_eq!(found(with(1, 1), &[2]), NONE, "a repair explains it");
+        assert_eq!(found(with(2, 2), &[]), NONE, "the newest record counts");
+        assert_eq!(found(with(1, 7), &[]), [1, 2]);
     }
 
     #[test]

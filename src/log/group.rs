@@ -10,12 +10,14 @@
 //! - One leader at a time; only the leader writes, syncs, rolls or closes.
 //! - Poisoned is for good: no ticket is acknowledged afterwards.
 
+use std::sync::Arc;
+
 use parking_lot::{Condvar, Mutex};
 
 use crate::contract::{Code, Error, ErrorKind, Result};
 
 /// An error that many callers receive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     kind: ErrorKind,
     message: String,
@@ -38,14 +40,15 @@ impl Failure {
 struct State {
     leader: bool,
     done: u64,
-    failed: Vec<(u64, u64, Failure)>,
+    /// Ranges that failed, rising and apart; neighbours share the text where it is the same.
+    failed: Vec<(u64, u64, Arc<Failure>)>,
     poisoned: Option<Failure>,
 }
 
 impl State {
     fn failure_of(&self, ticket: u64) -> Option<&Failure> {
-        let failed = self.failed.iter().find(|(first, last, _)| (*first..=*last).contains(&ticket));
-        failed.map(|(_, _, failure)| failure)
+        let at = self.failed.partition_point(|(_, last, _)| *last < ticket);
+        self.failed.get(at).filter(|(first, _, _)| *first <= ticket).map(|(_, _, failure)| &**failure)
     }
 
     /// Poisons where a panic is under way: it stands for a bug, and what is in memory may not be what is in the file.
@@ -171,8 +174,12 @@ impl Leader<'_> {
         }
         match state.failed.last_mut() {
             // A disk that stays full fails one group after the other: one entry serves them all.
-            Some((_, end, _)) if *end + 1 == first => *end = last,
-            _ => state.failed.push((first, last, failure)),
+            Some((_, end, held)) if **held == failure && *end + 1 == first => *end = last,
+            newest => {
+                let held =
+                    newest.filter(|(_, _, held)| **held == failure).map(|(_, _, held)| Arc::clone(held));
+                state.failed.push((first, last, held.unwrap_or_else(|| Arc::new(failure))));
+            }
         }
         state.done = state.done.max(last);
     }
@@ -231,6 +238,33 @@ mod tests {
         assert!(group.wait(8).unwrap().is_none(), "acknowledged before");
         assert!(group.wait(9).is_err());
         assert!(group.lead().is_err());
+    }
+
+    #[test]
+    fn each_failed_group_has_its_own_error_and_equal_ones_share_it() {
+        let group = Group::default();
+        let failure =
+            |what: &str| Failure::of(&Error::io("cannot write", std::io::Error::other(what.to_owned())));
+        let leader = group.lead().unwrap();
+        for (last, what) in [(2, "no space"), (4, "no space"), (6, "broken")] {
+            leader.fail_rest(last, failure(what));
+        }
+        leader.done(7);
+        leader.fail_rest(8, failure("broken"));
+        drop(leader);
+        let told = |ticket| group.check_ticket(ticket).err().map(|error| error.message().to_owned());
+        for ticket in 1..=8 {
+            let what = match ticket {
+                1..=4 => Some("no space"),
+                7 => None,
+                _ => Some("broken"),
+            };
+            assert_eq!(told(ticket), what.map(|what| format!("cannot write: {what}")), "ticket {ticket}");
+        }
+        let state = group.state.lock();
+        let ranges: Vec<_> = state.failed.iter().map(|(first, last, _)| (*first, *last)).collect();
+        assert_eq!(ranges, [(1, 4), (5, 6), (8, 8)]);
+        assert!(Arc::ptr_eq(&state.failed[1].2, &state.failed[2].2));
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub fn admit<T>(
     }
     let late: Vec<u64> = namers.iter().map(|found| found.arrival).collect();
     let causes_of = |arrival: u64, out: &mut Vec<u64>| causes_of(view, arrival, out);
-    if matches!(guard.check(&held, &late, causes_of)?, Verdict::NeedsOrder) {
+    // A guard without an order does not search, so nothing is searched twice.
+    if guard.runs() == 0 && matches!(guard.check(&held, &late, causes_of)?, Verdict::NeedsOrder) {
         let order = arrival_order(view, own)?;
         guard.rebuild(order).map_err(|_| Error::corrupt("the log's arrivals are not numbered one by one"))?;
     }

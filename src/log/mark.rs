@@ -62,6 +62,10 @@ impl Mark {
             return None;
         }
         let field = |at: usize| covered.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
+        // Behind the greatest generation there is none: no writer gets there.
+        if field(0)? == u64::MAX {
+            return None;
+        }
         Some(Self { generation: field(0)?, segment: field(8)?, end: field(16)?, events: field(24)? })
     }
 
@@ -220,6 +224,9 @@ mod tests {
             file.write_at(&byte, at).unwrap();
         }
         drop(writer);
+        // A generation that has no next one is no mark.
+        let greatest = Mark { generation: u64::MAX, segment: 1, end: 1, events: 1 }.to_bytes(&STORE);
+        file.write_at(&greatest, 0).unwrap();
         let writer = MarkWriter::open(&vfs, dir, STORE).unwrap();
         writer.write(2, 64, 0).unwrap();
         assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap().unwrap().generation, 6);

@@ -1,4 +1,9 @@
 //! Names of segment files: ten digits and what stage the segment is in.
+//!
+//! Invariant: a segment's number is from 1 to [`SEGMENT_MAX`], so that the one behind it is a number as well.
+
+/// Greatest number of a segment.
+pub const SEGMENT_MAX: u64 = u64::MAX - 1;
 
 /// What a file of a segment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,10 +54,10 @@ pub fn segment_file(number: u64, stage: Stage) -> String {
     format!("{number:010}.{}", stage.extension())
 }
 
-/// Reads a number as `{:010}` writes it.
+/// Reads a segment's number as `{:010}` writes it.
 pub(super) fn number_of(digits: &str) -> Option<u64> {
     let number = digits.parse().ok()?;
-    (format!("{number:010}") == digits).then_some(number)
+    ((1..=SEGMENT_MAX).contains(&number) && format!("{number:010}") == digits).then_some(number)
 }
 
 #[cfg(test)]
@@ -61,7 +66,7 @@ mod tests {
 
     #[test]
     fn round_trips() {
-        for number in [1, 42, 9_999_999_999, 10_000_000_000, u64::MAX] {
+        for number in [1, 42, 9_999_999_999, 10_000_000_000, SEGMENT_MAX] {
             for stage in Stage::ALL {
                 assert_eq!(
                     SegmentName::parse(&segment_file(number, stage)),
@@ -81,6 +86,8 @@ mod tests {
             "+000000007.active",
             "00000000007.active",
             ".active",
+            "0000000000.active",
+            "18446744073709551615.sealed",
             "",
         ] {
             assert_eq!(SegmentName::parse(name), None, "{name}");

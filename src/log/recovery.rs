@@ -51,7 +51,6 @@ pub enum Role {
 }
 
 /// A log that was opened.
-#[derive(Debug)]
 pub struct Recovered {
     /// The store's identity.
     pub store: [u8; 16],
@@ -69,6 +68,17 @@ pub struct Recovered {
     pub damage: Vec<Finding>,
     /// Frames that were read one by one.
     pub frames_read: u64,
+}
+
+/// Without the secret.
+impl std::fmt::Debug for Recovered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recovered")
+            .field("segments", &self.segments)
+            .field("torn", &self.torn)
+            .field("damage", &self.damage)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Opens the log in `dir`, whose marks stand in `root`.
@@ -132,6 +142,7 @@ struct Opening<'a> {
     rolled: Vec<Arc<ActiveSegment>>,
     torn: Option<(Torn, Cut)>,
     damage: Vec<Finding>,
+    roots: BTreeMap<u64, [u8; 32]>,
     frames_read: u64,
     /// Files that a crash left beside the segments.
     leftovers: Vec<PathBuf>,
@@ -169,6 +180,7 @@ impl<'a> Opening<'a> {
             rolled: Vec::new(),
             torn: None,
             damage: Vec::new(),
+            roots: BTreeMap::new(),
             frames_read: 0,
             leftovers: Vec::new(),
             outlived: Vec::new(),
@@ -301,6 +313,7 @@ impl<'a> Opening<'a> {
                 One::Active(segment, _) => self.rolled.push(segment),
             }
         }
+        chain.record(std::mem::take(&mut self.roots));
         let (state, suspicions) = chain.judge(repaired);
         for suspicion in suspicions {
             let finding = LogError::Chain(suspicion.what).at(self.dir, suspicion.segment, 0);
@@ -453,8 +466,9 @@ impl<'a> Opening<'a> {
             index: ActiveIndex::default(),
             state: head.header.state.clone(),
         });
-        let found = scan(&*head.file, seed_of(&head.header), &head.header.secret, start, limit)
+        let mut found = scan(&*head.file, seed_of(&head.header), &head.header.secret, start, limit)
             .map_err(|e| e.at(&head.path, head.header.segment, 0))?;
+        self.roots.append(&mut found.roots);
         self.frames_read += found.frames;
         Ok(found)
     }

@@ -6,12 +6,14 @@
 //! - The first thing that does not check stops it; nothing is skipped.
 //! - Memory: the index, and a buffer of one chunk or one frame, whichever is greater.
 
+use std::collections::BTreeMap;
+
 use rkyv::util::AlignedVec;
 
 use super::active_index::ActiveIndex;
 use super::error::LogError;
 use crate::codec::{
-    ActiveEntry, ControlState, Fingerprint, Frame, FrameError, FrameKind, FrameSeed, GroupMark,
+    ActiveEntry, Control, ControlState, Fingerprint, Frame, FrameError, FrameKind, FrameSeed, GroupMark,
     check_control, check_event,
 };
 use crate::io::VfsFile;
@@ -41,6 +43,8 @@ pub struct Scan {
     pub end: u64,
     /// Everything before this offset is durable, as the frames say.
     pub confirmed: u64,
+    /// Roots of sealed segments, by number, as the control records name them; the newest of each.
+    pub roots: BTreeMap<u64, [u8; 32]>,
     /// Frames read.
     pub frames: u64,
     /// What stopped the scan; `None` when it reached the limit.
@@ -59,8 +63,15 @@ pub fn scan(
     limit: u64,
 ) -> Result<Scan, LogError> {
     let confirmed = start.offset;
-    let mut found =
-        Scan { index: start.index, state: start.state, end: start.offset, confirmed, frames: 0, stop: None };
+    let mut found = Scan {
+        index: start.index,
+        state: start.state,
+        end: start.offset,
+        confirmed,
+        roots: BTreeMap::new(),
+        frames: 0,
+        stop: None,
+    };
     let mut window = Window::new(file, limit);
     loop {
         if found.end >= limit {
@@ -89,6 +100,9 @@ impl Scan {
             FrameKind::Event => self.take_event(frame, secret),
             FrameKind::Control => {
                 let control = check_control(frame.body).map_err(LogError::Record)?;
+                if let Control::SegmentSealed { segment, root } = &control {
+                    self.roots.insert(*segment, *root);
+                }
                 self.state.apply(&control).map_err(LogError::Record)
             }
             FrameKind::Group | FrameKind::Watermark => {

@@ -14,7 +14,6 @@ use super::trouble::{table_error, to_u64, to_usize};
 const BLOCK_BYTES: u64 = 32 << 10;
 
 /// Gathers the sections from frames in file order.
-#[derive(Debug)]
 pub(super) struct Sections {
     secret: [u8; 16],
     types: u32,

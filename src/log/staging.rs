@@ -50,6 +50,8 @@ pub struct Staging {
     guard: CycleGuard,
     records: RecordBuffer,
     undo: Vec<Undo>,
+    /// Events in `undo`.
+    unsettled: u64,
 }
 
 enum Undo {
@@ -73,6 +75,7 @@ impl Staging {
             recent: Recent::default(),
             records: RecordBuffer::default(),
             undo: Vec::new(),
+            unsettled: 0,
         }
     }
 
@@ -206,6 +209,7 @@ impl Staging {
             .map(|state| (state.high, std::mem::take(&mut state.last_id)));
         let (high, last_id) = before.unwrap_or_default();
         self.undo.push(Undo::Event { host, high, last_id });
+        self.unsettled += 1;
         id.with_str(|id| self.state.count_event(host, seq, id)).map_err(Error::corrupt)?;
         self.recent.insert(id, Place { host, seq, arrival });
         Ok(())
@@ -219,6 +223,7 @@ impl Staging {
 
     /// Forgets how to undo what is written now.
     pub fn settle(&mut self, events_left: u64) {
+        self.unsettled = events_left;
         if events_left == 0 {
             self.undo.clear();
             return;
@@ -239,6 +244,7 @@ impl Staging {
 
     /// Undoes everything that is not settled.
     pub fn undo(&mut self) {
+        let mut renamed = false;
         while let Some(undo) = self.undo.pop() {
             match undo {
                 Undo::Event { host, high, last_id } => {
@@ -251,28 +257,28 @@ impl Staging {
                 }
                 Undo::Host => {
                     self.state.hosts.pop();
-                    Arc::make_mut(&mut self.names).pop_host();
+                    renamed = true;
                 }
                 Undo::Kind => {
                     self.state.types.pop();
-                    Arc::make_mut(&mut self.names).pop_kind();
+                    renamed = true;
                 }
                 Undo::LateCauses => self.state.late_causes = false,
             }
         }
+        self.unsettled = 0;
+        if renamed {
+            self.names = Arc::new(Names::of(&self.state));
+        }
         self.recent.clear();
         self.guard = guard_of(&self.state);
-    }
-
-    fn unsettled(&self) -> u64 {
-        self.undo.iter().filter(|undo| matches!(undo, Undo::Event { .. })).count() as u64
     }
 
     fn compare(&self, event: &impl EventFields, held: Found) -> Result<Outcome> {
         let held = StoredEvent::new(held.record, Arc::clone(&self.names), held.arrival);
         if same(&held, event)? {
             // Behind the settled events lie those that are still being written: wait for all of them.
-            let settled = self.state.arrivals - self.unsettled();
+            let settled = self.state.arrivals.saturating_sub(self.unsettled);
             return Ok(Outcome::Duplicate(if held.arrival() < settled { 0 } else { self.tickets }));
         }
         let message = format!(

@@ -177,7 +177,7 @@ mod tests {
     fn names_round_trip() {
         assert_eq!(tier_file(2, 1, 64), "2-0000000001-0000000064.ids");
         assert!(is_tier_file(&tier_file(2, 1, 64)));
-        assert!(is_tier_file(&tier_file(u16::MAX, 0, u64::MAX)));
+        assert!(is_tier_file(&tier_file(u16::MAX, 1, u64::MAX - 1)));
         for name in
             ["2-1-64.ids", "02-0000000001-0000000064.ids", "2-0000000001-0000000064.ids.tmp", "x.ids", ".ids"]
         {

@@ -25,7 +25,7 @@ use super::files::creating_file;
 use super::group::{Failure, Group, Leader};
 use super::interner::Names;
 use super::mark::MarkWriter;
-use super::names::{Stage, segment_file};
+use super::names::{SEGMENT_MAX, Stage, segment_file};
 use super::parts::Segments;
 use super::staging::{Outcome, Staging};
 use super::view::View;
@@ -55,7 +55,6 @@ pub struct WriterOptions {
 }
 
 /// A log open for appending.
-#[derive(Debug)]
 pub struct Writer {
     vfs: Arc<dyn Vfs>,
     dir: PathBuf,
@@ -72,6 +71,14 @@ pub struct Writer {
     zeros_end: AtomicU64,
     /// End of the newest watermark: nothing to confirm while nothing is written behind it.
     watermark_end: AtomicU64,
+}
+
+/// Without the secret and what is staged.
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (segment, end) = self.durable_end();
+        write!(f, "Writer({}, segment {segment}, durable up to {end})", self.dir.display())
+    }
 }
 
 impl Writer {
@@ -131,7 +138,7 @@ impl Writer {
     pub fn stage(&self, event: &impl EventFields, after: u64) -> Result<Outcome> {
         loop {
             self.group.check()?;
-            let (outcome, pending) = {
+            let (outcome, pending, segment) = {
                 let mut staging = self.staging.lock();
                 let alarm = self.group.alarm();
                 self.group.check_ticket(after)?;
@@ -139,10 +146,10 @@ impl Writer {
                 let view = View::new(segments, Arc::clone(staging.names()), self.secret, u32::MAX);
                 let outcome = staging.offer(event, &view, &self.options);
                 drop(alarm);
-                (outcome?, staging.segment.pending_bytes())
+                (outcome?, staging.segment.pending_bytes(), staging.segment.number())
             };
             match outcome {
-                Outcome::Full => self.roll()?,
+                Outcome::Full => self.roll(segment)?,
                 Outcome::Staged(ticket) if pending > PENDING_BYTES_MAX => {
                     self.commit(ticket)?;
                     return Ok(outcome);
@@ -284,19 +291,23 @@ impl Writer {
         Err(error)
     }
 
-    /// Closes the active segment and starts the next one, unless another thread just did.
+    /// Closes the segment that was found full and starts the next one, unless another thread did so already.
     ///
     /// # Errors
     /// What the system calls report.
-    fn roll(&self) -> Result<()> {
+    fn roll(&self, full: u64) -> Result<()> {
         let leader = self.group.lead()?;
+        // Only a leader rolls, so the number stays what it is from here on.
+        if self.staging.lock().segment.number() != full {
+            return Ok(());
+        }
         loop {
             self.write(&leader, true)?;
             let mut staging = self.staging.lock();
             if staging.segment.pending_bytes() > 0 {
                 continue;
             }
-            // Another caller that found the segment full may have been here first.
+            // What filled it may have been taken back since.
             if staging.segment.index().read().len() == 0 {
                 return Ok(());
             }
@@ -306,6 +317,10 @@ impl Writer {
 
     fn start_next(&self, staging: &mut Staging) -> Result<()> {
         let old = Arc::clone(&staging.segment);
+        if old.number() >= SEGMENT_MAX {
+            return Err(Error::invalid(Code::Limit, "there is no number for a further segment"));
+        }
+        self.cut_free_space(&old)?;
         let header = SegmentHeader {
             form: Form::Active,
             segment: old.number() + 1,
@@ -367,11 +382,23 @@ impl Writer {
         self.write(&leader, true)?;
         self.confirm_as(&leader)?;
         let staging = self.staging.lock();
-        let end = staging.segment.written_end();
-        if staging.segment.pending_bytes() == 0 && self.zeros_end.load(Ordering::Relaxed) > end {
-            staging.segment.file().set_size(end).map_err(LogError::io("cut free space off a segment"))?;
+        if staging.segment.pending_bytes() == 0 {
+            self.cut_free_space(&staging.segment)?;
         }
         self.group.poison(Failure::of(&poisoned("the store is closed")));
+        Ok(())
+    }
+
+    /// Gives back what was written ahead for groups that will not come.
+    fn cut_free_space(&self, segment: &ActiveSegment) -> Result<()> {
+        let end = segment.written_end();
+        if self.zeros_end.load(Ordering::Relaxed) > end {
+            let cut = segment.file().set_size(end);
+            cut.map_err(|e| {
+                LogError::io("cut free space off a segment")(e).at(segment.path(), segment.number(), end)
+            })?;
+            self.zeros_end.store(end, Ordering::Relaxed);
+        }
         Ok(())
     }
 

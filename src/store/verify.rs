@@ -10,6 +10,7 @@ use super::options::Options;
 use super::ordered;
 use super::progress::Progress;
 use super::snapshot::all_events;
+use crate::codec::ControlState;
 use crate::contract::{Code, Error, EventFields, EventId, Result};
 use crate::io::ProofBudget;
 use crate::log::{Finding, Names, Part, StoredEvent, Torn, View, check_active};
@@ -100,8 +101,9 @@ pub fn verify(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress
     };
     let visible = recovered.segments.active.as_ref().map_or(0, |active| active.visible());
     let names = Names::of(&recovered.state).into();
+    let state = recovered.state;
     let view = View::new(recovered.segments.into(), names, recovered.secret, visible);
-    check_segments(&view, progress, &mut report)?;
+    check_segments(&view, &state, progress, &mut report)?;
     if report.findings.is_empty() {
         // Queries over damaged segments would only name the same places again.
         check_events(&view, &mut report)?;
@@ -115,7 +117,12 @@ pub fn verify(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress
     Ok(report)
 }
 
-fn check_segments(view: &View, progress: &dyn Progress, report: &mut VerifyReport) -> Result<()> {
+fn check_segments(
+    view: &View,
+    state: &ControlState,
+    progress: &dyn Progress,
+    report: &mut VerifyReport,
+) -> Result<()> {
     let bytes_of = |part: &Part<'_>| match part {
         Part::Sealed(segment) => segment.bytes(),
         Part::Active(segment, _) => segment.written_end(),
@@ -141,7 +148,7 @@ fn check_segments(view: &View, progress: &dyn Progress, report: &mut VerifyRepor
             }
             Part::Active(segment, _) => {
                 // What opening found is found here again: named once is enough.
-                let found = check_active(segment)?;
+                let found = check_active(segment, view.segments(), state)?;
                 let known: Vec<_> =
                     report.findings.iter().map(|known| (known.segment, known.offset)).collect();
                 report

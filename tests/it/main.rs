@@ -16,6 +16,7 @@ mod support;
 mod basics;
 mod beside;
 mod cases;
+mod hardening;
 mod model;
 mod nth_call;
 mod recovery;

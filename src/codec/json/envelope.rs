@@ -10,7 +10,7 @@ use crate::contract::limits::LINE_BYTES_MAX;
 use crate::contract::{Code, Error, Faults, Json, Key, Result, Strict, error_at, read_at_level, trailing};
 
 /// The members of a line's object: the contract's parsed, the others as their texts.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Envelope<'a> {
     pub(super) v: Option<Json<'a>>,
     pub(super) id: Option<Json<'a>>,

@@ -4,6 +4,7 @@
 //! - Every byte is read and checked; checkpoints only tell how far a segment was durable.
 //! - Where both forms exist, the sealed one counts if it is sound, else the active one: as opening has it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::salvage::{Saved, Source};
@@ -51,6 +52,8 @@ pub(super) struct Look {
     pub(super) directory: Vec<HostEntry>,
     /// The events of a sound active form.
     pub(super) events: Vec<Saved>,
+    /// The roots of other segments that its control records name.
+    pub(super) roots: BTreeMap<u64, [u8; 32]>,
     /// The files of this log that frames may be read from; the first one is the form that counts.
     pub(super) sources: Vec<Source>,
     /// Files in its place that are not of this log.
@@ -72,6 +75,7 @@ impl Look {
             after: None,
             directory: Vec::new(),
             events: Vec::new(),
+            roots: BTreeMap::new(),
             sources: Vec::new(),
             foreign: Vec::new(),
             findings: Vec::new(),
@@ -155,8 +159,9 @@ impl Look {
             index: ActiveIndex::default(),
             state: head.header.state.clone(),
         };
-        let found =
+        let mut found =
             scan(&*head.file, seed_of(&head.header), &head.header.secret, start, limit).map_err(place)?;
+        self.roots.append(&mut found.roots);
         tell(size);
         self.condition = if self.number == survey.range.1 {
             let known = Known::of(self.number, survey.mark, survey.checkpoint(self.number).as_ref());

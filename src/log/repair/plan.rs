@@ -120,6 +120,7 @@ pub(super) struct Planner<'a> {
 impl Planner<'_> {
     fn take(&mut self, mut look: Look) -> Result<()> {
         self.note(std::mem::take(&mut look.findings));
+        self.chain.record(std::mem::take(&mut look.roots));
         if let Some(header) = &look.header
             && !agree(&self.before, &header.state)
         {

@@ -42,7 +42,6 @@ pub(super) struct Place<'a> {
 }
 
 /// A log as it is found.
-#[derive(Debug)]
 pub(super) struct Survey<'a> {
     pub(super) place: Place<'a>,
     pub(super) store: [u8; 16],

@@ -17,6 +17,7 @@ mod words;
 pub use cursor::{Cursor, CursorEntry};
 pub use error::{Code, Error, ErrorKind, Place, Result};
 pub use event::{Event, EventFields, VERSION};
+pub(crate) use id::IdForm;
 pub use id::{EventId, HostId, IdRef, Seq};
 #[cfg(test)]
 pub(crate) use json::arbitrary_json;

@@ -8,6 +8,7 @@ mod json;
 pub mod limits;
 mod reference;
 mod same;
+mod serde;
 mod types;
 mod upcast;
 mod utf16;

@@ -26,8 +26,8 @@ use super::group::{Failure, Group, Leader};
 use super::interner::Names;
 use super::mark::MarkWriter;
 use super::names::{Stage, segment_file};
-use super::staging::{Outcome, Staging};
 use super::parts::Segments;
+use super::staging::{Outcome, Staging};
 use super::view::View;
 use crate::codec::{Control, Form, FrameKind, GroupMark, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, EventFields, Result};
@@ -385,11 +385,12 @@ impl Writer {
         self.segments.read().rolled.first().map(|segment| segment.number())
     }
 
-    /// Returns a host's highest `seq`, staged events included.
-    pub fn high_of(&self, host: &str) -> Option<u64> {
+    /// Returns a host's highest `seq` and the id there, staged events included.
+    pub fn high_of(&self, host: &str) -> Option<(u64, String)> {
         let staging = self.staging.lock();
         let number = staging.names().host_number(host)?;
-        staging.state.hosts.get(number as usize)?.high
+        let state = staging.state.hosts.get(number as usize)?;
+        state.high.map(|high| (high, state.last_id.clone()))
     }
 
     /// Returns the active segment and its durable end.

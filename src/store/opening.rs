@@ -21,7 +21,8 @@ use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::index::{Index, IndexState, RebuildReason};
 use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
 use crate::log::{
-    Finding, MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active, recover,
+    Finding, MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active,
+    recover,
 };
 
 /// Directory of the segments within a store's.
@@ -302,7 +303,7 @@ fn wait_for_lock(
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let message = "another process holds the store";
+            let message = "another process, or another handle in this one, holds the store";
             return Err(Error::new(ErrorKind::Locked, Code::Store, message).at_path(path));
         }
         std::thread::sleep(pause.min(left));

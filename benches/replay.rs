@@ -40,15 +40,11 @@ fn run() -> Vec<Event> {
 
 /// Gives a copy its own identifiers.
 fn fresh(id: IdRef<'_>, copy: u64) -> EventId {
-    match id {
-        IdRef::Uuid(mut bytes) => {
-            for (byte, mask) in bytes.iter_mut().zip(copy.to_le_bytes()) {
-                *byte ^= mask;
-            }
-            EventId::from_uuid_bytes(bytes)
-        }
-        IdRef::Text(_) => id.to_owned(),
+    let Some(mut bytes) = id.uuid_bytes() else { return id.to_owned() };
+    for (byte, mask) in bytes.iter_mut().zip(copy.to_le_bytes()) {
+        *byte ^= mask;
     }
+    EventId::from_uuid_bytes(bytes)
 }
 
 struct Checks {

@@ -29,7 +29,7 @@ fn main() -> Result<()> {
         println!("{}#{} {}", event.host(), event.seq(), event.kind());
     }
 
-    // What an event rests on, nearest first.
+    // What an event rests on: itself, then its causes, depth first.
     for event in store.ancestry(&ended.id)? {
         println!("ancestry: {}", event?.id());
     }

@@ -56,7 +56,7 @@ pub fn sample_frames() -> Result<Vec<u8>, String> {
     let record = EventRecord {
         seq: 2,
         at: 0.5,
-        id: IdRef::Uuid([7; 16]).into(),
+        id: IdRef::from_uuid_bytes([7; 16]).into(),
         host: 0,
         kind: 0,
         v: 1,

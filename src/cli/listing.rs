@@ -9,7 +9,7 @@ use super::args::Listing;
 use super::exit::Failure;
 use super::output::{Output, Tone, plain};
 use crate::codec::write_event;
-use crate::contract::{Error, EventFields, IdRef, Result, write_number};
+use crate::contract::{Error, EventFields, IdForm, IdRef, Result, write_number};
 
 /// Widths of the first columns, which later lines only widen.
 const PLACE_WIDTH: usize = 18;
@@ -145,9 +145,9 @@ pub(crate) fn time(at_ms: f64) -> String {
 
 /// Returns enough of an id to tell it from others on the screen.
 fn short(id: IdRef<'_>) -> String {
-    match id {
-        IdRef::Uuid([a, b, c, d, ..]) => format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
-        IdRef::Text(text) => {
+    match id.form() {
+        IdForm::Uuid([a, b, c, d, ..]) => format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
+        IdForm::Text(text) => {
             let cut: String = text.chars().take(16).collect();
             let dots = if cut.len() < text.len() { "…" } else { "" };
             format!("{}{dots}", plain(&cut))

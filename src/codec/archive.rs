@@ -27,7 +27,7 @@ use rkyv::util::AlignedVec;
 use rkyv::with::InlineAsBox;
 use rkyv::{Archive, Serialize};
 
-use crate::contract::{IdRef, Seq};
+use crate::contract::{IdForm, IdRef, Seq};
 
 /// The host number of a cause that was not held when the record was written.
 pub const UNRESOLVED: u32 = u32::MAX;
@@ -43,9 +43,9 @@ pub enum IdRecord<'a> {
 
 impl<'a> From<IdRef<'a>> for IdRecord<'a> {
     fn from(id: IdRef<'a>) -> Self {
-        match id {
-            IdRef::Uuid(bytes) => Self::Uuid(bytes),
-            IdRef::Text(text) => Self::Text(text),
+        match id.form() {
+            IdForm::Uuid(bytes) => Self::Uuid(bytes),
+            IdForm::Text(text) => Self::Text(text),
         }
     }
 }
@@ -55,7 +55,7 @@ impl ArchivedIdRecord<'_> {
     #[must_use]
     pub fn get(&self) -> IdRef<'_> {
         match self {
-            Self::Uuid(bytes) => IdRef::Uuid(*bytes),
+            Self::Uuid(bytes) => IdRef::from_uuid_bytes(*bytes),
             // Written from an `IdRef`, but bytes from disk may break its invariant: read anew.
             Self::Text(text) => IdRef::new(text),
         }

@@ -9,7 +9,7 @@
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 
-use crate::contract::IdRef;
+use crate::contract::{IdForm, IdRef};
 
 const TAG_UUID: u8 = 0;
 const TAG_TEXT: u8 = 1;
@@ -23,12 +23,12 @@ impl Fingerprint {
     #[must_use]
     pub fn of(secret: &[u8; 16], id: IdRef<'_>) -> Self {
         let mut hasher = SipHasher24::new_with_key(secret);
-        match id {
-            IdRef::Uuid(bytes) => {
+        match id.form() {
+            IdForm::Uuid(bytes) => {
                 hasher.write(&[TAG_UUID]);
                 hasher.write(&bytes);
             }
-            IdRef::Text(text) => {
+            IdForm::Text(text) => {
                 hasher.write(&[TAG_TEXT]);
                 hasher.write(text.as_bytes());
             }
@@ -49,7 +49,7 @@ mod tests {
         let mut tagged = vec![0];
         tagged.extend_from_slice(&uuid);
         let expected = SipHasher24::new_with_key(&secret).hash(&tagged);
-        assert_eq!(Fingerprint::of(&secret, IdRef::Uuid(uuid)).0, expected);
+        assert_eq!(Fingerprint::of(&secret, IdRef::from_uuid_bytes(uuid)).0, expected);
         let expected = SipHasher24::new_with_key(&secret).hash(b"\x01an id");
         assert_eq!(Fingerprint::of(&secret, IdRef::new("an id")).0, expected);
     }
@@ -64,9 +64,9 @@ mod tests {
 
     #[test]
     fn depends_on_secret_and_form() {
-        let id = IdRef::Uuid([5; 16]);
+        let id = IdRef::from_uuid_bytes([5; 16]);
         assert_ne!(Fingerprint::of(&[1; 16], id), Fingerprint::of(&[2; 16], id));
         let text = "\u{5}".repeat(16);
-        assert_ne!(Fingerprint::of(&[1; 16], id), Fingerprint::of(&[1; 16], IdRef::Text(&text)));
+        assert_ne!(Fingerprint::of(&[1; 16], id), Fingerprint::of(&[1; 16], IdRef::new(&text)));
     }
 }

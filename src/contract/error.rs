@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum ErrorKind {
     /// The operating system refused a read, a write or a sync; the same call may succeed later.
     Io,
-    /// Another process holds the store; wait and try again.
+    /// Another process holds the store, or another handle in this one; wait and try again.
     Locked,
     /// The input breaks the contract; the same input fails again.
     Invalid,
@@ -24,7 +24,7 @@ pub enum ErrorKind {
     Corrupt,
     /// Written by a newer version, or asks for something this build cannot do.
     Unsupported,
-    /// The store refuses writes until it is opened again.
+    /// The store refuses writes until it is opened again: it was closed, or a sync failed.
     Poisoned,
     /// The store, or this handle, only reads.
     ReadOnly,
@@ -186,6 +186,20 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// Reports whether one event was refused: the contract, or what is held already, rules it out. The store and every
+    /// other event are fine, and the same event will be refused again.
+    ///
+    /// `false` is about the store, its files or the system: nothing is said about the event.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self.0.kind {
+            ErrorKind::Invalid | ErrorKind::Equivocation => self.0.code != Code::Store,
+            // Any other thing that this build cannot do is no event.
+            ErrorKind::Unsupported => matches!(self.0.code, Code::Version | Code::Upcast),
+            _ => false,
+        }
     }
 
     /// Returns the contract's code.

@@ -22,11 +22,15 @@ enum Repr {
 }
 
 /// A borrowed [`EventId`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IdRef<'a>(IdForm<'a>);
+
+/// How an id is held.
 ///
 /// Invariant: `Text` never holds a UUID in its canonical form, so that equality of values is
-/// equality of texts. [`IdRef::new`] keeps it.
+/// equality of texts. [`IdRef::new`] keeps it, and nothing else makes one from text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IdRef<'a> {
+pub(crate) enum IdForm<'a> {
     /// A UUID in canonical lower-case text form.
     Uuid([u8; 16]),
     /// Any other text.
@@ -40,26 +44,47 @@ impl<'a> IdRef<'a> {
     /// Reads an id from its text, without checking its length.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
-        canonical_uuid(text).map_or(Self::Text(text), Self::Uuid)
+        Self(canonical_uuid(text).map_or(IdForm::Text(text), IdForm::Uuid))
+    }
+
+    /// Makes an id from the bytes of a UUID.
+    #[must_use]
+    pub const fn from_uuid_bytes(bytes: [u8; 16]) -> Self {
+        Self(IdForm::Uuid(bytes))
+    }
+
+    /// Returns the bytes of a UUID in canonical lower-case text form; `None` for any other text.
+    #[must_use]
+    pub const fn uuid_bytes(self) -> Option<[u8; 16]> {
+        match self.0 {
+            IdForm::Uuid(bytes) => Some(bytes),
+            IdForm::Text(_) => None,
+        }
+    }
+
+    /// Returns how it is held.
+    #[must_use]
+    pub(crate) const fn form(self) -> IdForm<'a> {
+        self.0
     }
 
     /// Calls `f` with the id's text, formatted on the stack where needed.
     pub fn with_str<T>(self, f: impl FnOnce(&str) -> T) -> T {
-        match self {
-            Self::Uuid(bytes) => {
+        match self.0 {
+            IdForm::Uuid(bytes) => {
                 let mut buffer = [0u8; UUID_TEXT_BYTES];
                 f(uuid::Uuid::from_bytes(bytes).hyphenated().encode_lower(&mut buffer))
             }
-            Self::Text(text) => f(text),
+            IdForm::Text(text) => f(text),
         }
     }
 
     /// Returns an owned copy.
     #[must_use]
     pub fn to_owned(self) -> EventId {
-        EventId(match self {
-            Self::Uuid(bytes) => Repr::Uuid(bytes),
-            Self::Text(text) => Repr::Text(text.into()),
+        EventId(match self.0 {
+            IdForm::Uuid(bytes) => Repr::Uuid(bytes),
+            IdForm::Text(text) => Repr::Text(text.into()),
         })
     }
 }
@@ -97,17 +122,17 @@ impl EventId {
     /// Borrows the id.
     #[must_use]
     pub fn as_ref(&self) -> IdRef<'_> {
-        match &self.0 {
-            Repr::Uuid(bytes) => IdRef::Uuid(*bytes),
-            Repr::Text(text) => IdRef::Text(text),
-        }
+        IdRef(match &self.0 {
+            Repr::Uuid(bytes) => IdForm::Uuid(*bytes),
+            Repr::Text(text) => IdForm::Text(text),
+        })
     }
 }
 
 impl Ord for IdRef<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (self, other) {
-            (Self::Uuid(a), Self::Uuid(b)) => a.cmp(b),
+        match (self.0, other.0) {
+            (IdForm::Uuid(a), IdForm::Uuid(b)) => a.cmp(&b),
             _ => self.with_str(|a| other.with_str(|b| cmp_utf16(a, b))),
         }
     }

@@ -8,6 +8,7 @@ mod json;
 pub mod limits;
 mod reference;
 mod same;
+mod serde;
 mod types;
 mod upcast;
 mod utf16;
@@ -17,6 +18,7 @@ mod words;
 pub use cursor::{Cursor, CursorEntry};
 pub use error::{Code, Error, ErrorKind, Place, Result};
 pub use event::{Event, EventFields, VERSION};
+pub(crate) use id::IdForm;
 pub use id::{EventId, HostId, IdRef, Seq};
 #[cfg(test)]
 pub(crate) use json::arbitrary_json;

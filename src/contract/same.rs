@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::error::Result;
 use super::event::EventFields;
-use super::id::IdRef;
+use super::id::{IdForm, IdRef};
 use super::json::{Json, read_at_level, write_number, write_string};
 use super::utf16::cmp_utf16;
 
@@ -69,9 +69,9 @@ pub fn canonical(event: &impl EventFields) -> Result<Vec<u8>> {
 }
 
 fn id_value(id: IdRef<'_>) -> Json<'_> {
-    Json::String(match id {
-        IdRef::Text(text) => text.into(),
-        IdRef::Uuid(_) => id.to_string().into(),
+    Json::String(match id.form() {
+        IdForm::Text(text) => text.into(),
+        IdForm::Uuid(_) => id.to_string().into(),
     })
 }
 

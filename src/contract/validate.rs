@@ -50,9 +50,9 @@ pub(crate) fn check_version(v: f64) -> Result<()> {
     }
 }
 
-/// Says that `v` is none that this process reads.
+/// Says that `v` is none that this process reads, or that there is none.
 pub(crate) fn not_a_version() -> Error {
-    Error::invalid(Code::Version, format!("`v` must be {VERSION}"))
+    Error::invalid(Code::Version, format!("`v` is missing or is not {VERSION}"))
 }
 
 /// Says what a member of the envelope must be.

@@ -40,7 +40,7 @@ const CACHE_BYTES: usize = 16 << 20;
 
 /// The one table that all versions share: the version.
 const FORMAT_TABLE: TableDefinition<'_, (), u32> = TableDefinition::new("format");
-/// Store id; generation, active segment, durable end, events; digest of all rows.
+/// Store id; arrivals, active segment, durable end, events; digest of all rows.
 const CHECKPOINT: TableDefinition<'_, (), CheckpointValue> = TableDefinition::new("checkpoint");
 /// Host to seq, id of the event that bears it, events.
 const HOSTS: TableDefinition<'_, &str, HostValue> = TableDefinition::new("hosts");
@@ -289,8 +289,8 @@ fn read(database: &Database) -> Result<Option<(Found, u32)>, redb::Error> {
         return Ok(Some((None, version)));
     }
     let Some(row) = transaction.open_table(CHECKPOINT)?.get(())? else { return Ok(Some((None, version))) };
-    let (store_id, generation, active_segment, durable_end, events, digest) = row.value();
-    let checkpoint = Checkpoint { store_id, generation, active_segment, durable_end, events };
+    let (store_id, arrivals, active_segment, durable_end, events, digest) = row.value();
+    let checkpoint = Checkpoint { store_id, arrivals, active_segment, durable_end, events };
     let mut hosts = BTreeMap::new();
     for row in transaction.open_table(HOSTS)?.iter()? {
         let (host, row) = row?;
@@ -315,8 +315,8 @@ fn write(database: &Database, batch: &CheckpointBatch) -> Result<(), redb::Error
     // to read pages that a power cut tore, and those are errors in `blocks.rs`.
     transaction.set_two_phase_commit(true);
     transaction.open_table(FORMAT_TABLE)?.insert((), FORMAT)?;
-    let Checkpoint { store_id, generation, active_segment, durable_end, events } = batch.checkpoint;
-    let row = (store_id, generation, active_segment, durable_end, events, batch.digest());
+    let Checkpoint { store_id, arrivals, active_segment, durable_end, events } = batch.checkpoint;
+    let row = (store_id, arrivals, active_segment, durable_end, events, batch.digest());
     transaction.open_table(CHECKPOINT)?.insert((), row)?;
 
     let mut hosts = transaction.open_table(HOSTS)?;

@@ -9,8 +9,8 @@ use crate::contract::{EventId, HostId, Seq};
 pub struct Checkpoint {
     /// The store it belongs to.
     pub store_id: [u8; 16],
-    /// Counts checkpoints.
-    pub generation: u64,
+    /// Events written to the store up to there, evicted ones included.
+    pub arrivals: u64,
     /// Number of the active segment.
     pub active_segment: u64,
     /// Byte offset in the active segment up to which everything is durable and accounted for here.
@@ -60,7 +60,7 @@ impl CheckpointBatch {
     /// It notices what the checksums of blocks cannot: a block that is whole, but from another time.
     pub(super) fn digest(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("causelog index checkpoint v1");
-        let Checkpoint { store_id, generation, active_segment, durable_end, events } = &self.checkpoint;
+        let Checkpoint { store_id, arrivals, active_segment, durable_end, events } = &self.checkpoint;
         hasher.update(store_id);
         let mut numbers = |numbers: &[u64]| {
             for number in numbers {
@@ -68,7 +68,7 @@ impl CheckpointBatch {
             }
         };
         let len = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-        numbers(&[*generation, *active_segment, *durable_end, *events]);
+        numbers(&[*arrivals, *active_segment, *durable_end, *events]);
         numbers(&[len(self.hosts.len()), len(self.segments.len())]);
         for (host, HostRow { seq, last_id, events }) in &self.hosts {
             let id = last_id.to_string();

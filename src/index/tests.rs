@@ -14,7 +14,7 @@ fn path() -> &'static Path {
 fn batch(generation: u64, hosts: u64, segments: u64) -> CheckpointBatch {
     let checkpoint = Checkpoint {
         store_id: STORE,
-        generation,
+        arrivals: generation,
         active_segment: segments + 1,
         durable_end: generation * 1000,
         events: generation * 10,

@@ -412,11 +412,12 @@ impl Writer {
         self.segments.read().rolled.first().map(|segment| segment.number())
     }
 
-    /// Returns a host's highest `seq`, staged events included.
-    pub fn high_of(&self, host: &str) -> Option<u64> {
+    /// Returns a host's highest `seq` and the id there, staged events included.
+    pub fn high_of(&self, host: &str) -> Option<(u64, String)> {
         let staging = self.staging.lock();
         let number = staging.names().host_number(host)?;
-        staging.state.hosts.get(number as usize)?.high
+        let state = staging.state.hosts.get(number as usize)?;
+        state.high.map(|high| (high, state.last_id.clone()))
     }
 
     /// Returns the active segment and its durable end.

@@ -8,7 +8,7 @@ use crate::contract::{Ref, Result};
 ///
 /// It answers with a hash and leaves the judgement to [`Ref::resolve`], so that no resolver can pass other
 /// content off as the one that was named.
-pub trait Resolver {
+pub trait Resolver: Send + Sync {
     /// Returns the hash of the content that is held for a reference now, or `None` where it is gone: never
     /// stored here, evicted, shredded, or under a key that this process does not hold.
     ///

@@ -6,7 +6,7 @@ use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use crate::contract::{Code, Error, ErrorKind, EventFields, IdRef, Result};
+use crate::contract::{Code, Error, ErrorKind, EventFields, IdForm, IdRef, Result};
 
 /// Tells where the causes of events stand in the order.
 ///
@@ -65,12 +65,12 @@ impl Fingerprint {
     fn of(id: IdRef<'_>) -> Self {
         let mut hasher = SipHasher13::new();
         // The last byte keeps a text apart from a UUID of the same bytes.
-        match id {
-            IdRef::Uuid(bytes) => {
+        match id.form() {
+            IdForm::Uuid(bytes) => {
                 hasher.write(&bytes);
                 hasher.write_u8(0xFE);
             }
-            IdRef::Text(text) => {
+            IdForm::Text(text) => {
                 hasher.write(text.as_bytes());
                 hasher.write_u8(0xFF);
             }
@@ -273,7 +273,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(seen.find(Fingerprint::of(IdRef::Uuid(77_u128.to_be_bytes()))), Some(77));
+        assert_eq!(seen.find(Fingerprint::of(IdRef::from_uuid_bytes(77_u128.to_be_bytes()))), Some(77));
     }
 
     proptest! {

@@ -1,7 +1,9 @@
 //! Many events, one sync.
+//!
+//! Invariant: a batch of any length leaves no more segments waiting to be sealed than single appends do.
 
 use super::core::{Appended, Core};
-use crate::contract::{Error, ErrorKind, EventFields, Result};
+use crate::contract::{Error, EventFields, Result};
 use crate::log::Outcome;
 
 /// What a refused event means for the rest of its batch.
@@ -52,6 +54,7 @@ pub(super) fn append<E: EventFields>(core: &Core, events: &[E], mode: BatchMode)
     let mut outcomes = Vec::with_capacity(events.len());
     let mut last = 0;
     let mut failed = None;
+    let mut waiting = core.writer.rolled();
     for event in events {
         let outcome = match core.offer(event, last) {
             Ok(Outcome::Staged(ticket)) => {
@@ -66,7 +69,7 @@ pub(super) fn append<E: EventFields>(core: &Core, events: &[E], mode: BatchMode)
             Err(error) => Err(error),
         };
         match outcome {
-            Err(error) if !is_refusal(&error) => {
+            Err(error) if !error.is_refusal() => {
                 failed = Some(error);
                 break;
             }
@@ -78,15 +81,18 @@ pub(super) fn append<E: EventFields>(core: &Core, events: &[E], mode: BatchMode)
             }
             taken => outcomes.push(taken),
         }
+        let before = std::mem::replace(&mut waiting, core.writer.rolled());
+        if waiting > before && core.is_behind(waiting) {
+            // A segment was rolled, so all of it is written: sealing may not wait for the end of the batch.
+            if let Err(error) = core.commit(last) {
+                failed = Some(error);
+                break;
+            }
+        }
     }
     // What was staged before a failure is still written, or fails with it; the last one fails if any before it does.
     let committed = core.commit(last);
     failed.map_or(Ok(()), Err)?;
     committed?;
     Ok(BatchReport { outcomes })
-}
-
-/// A refusal is about one event; anything else is about the store.
-fn is_refusal(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Equivocation)
 }

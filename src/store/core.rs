@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::admitted::Admitted;
 use super::options::{Durability, Options};
 use super::ring;
-use crate::codec::write_event;
-use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, HostId, Result, Seq, limits, validate};
+use crate::contract::{ErrorKind, EventFields, EventId, HostId, Result, Seq};
 use crate::index::{Checkpoint, CheckpointBatch, HostRow, Index, SegmentRow};
 use crate::io::ProofBudget;
 use crate::log::{Outcome, Writer, checkpoint, merge_next, seal_next};
@@ -95,9 +95,7 @@ impl Core {
     ///
     /// Not staged where `after`, the ticket of the caller's event before, failed; 0 for none.
     pub(super) fn offer(&self, event: &impl EventFields, after: u64) -> Result<Outcome> {
-        validate(event, &self.options.types, self.options.unknown_types)?;
-        check_line_bytes(event)?;
-        self.writer.stage(event, after)
+        self.writer.stage(&Admitted::check(event, &self.options)?, after)
     }
 
     /// Waits until a ticket is as safe as the durability level asks for.
@@ -109,18 +107,21 @@ impl Core {
 
     /// Seals what is full. The event is stored by now, so a failure here is no failure of the append.
     fn after_append(&self) {
-        match self.writer.rolled() {
-            0 => {}
-            waiting if self.options.background && !self.options.is_capped() && waiting < ROLLED_MAX => {
-                // A full channel means that the thread is on its way already.
-                let _ = self.wake.try_send(Wake::Seal);
+        let waiting = self.writer.rolled();
+        if self.is_behind(waiting) {
+            if let Err(error) = self.seal_all() {
+                tracing::warn!(%error, "sealing failed and will be tried again");
             }
-            _ => {
-                if let Err(error) = self.seal_all() {
-                    tracing::warn!(%error, "sealing failed and will be tried again");
-                }
-            }
+        } else if waiting > 0 {
+            // A full channel means that the thread is on its way already.
+            let _ = self.wake.try_send(Wake::Seal);
         }
+    }
+
+    /// Reports whether so many rolled segments wait that whoever appends has to seal.
+    pub(super) fn is_behind(&self, waiting: usize) -> bool {
+        let allowed = if self.options.background && !self.options.is_capped() { ROLLED_MAX } else { 1 };
+        waiting >= allowed
     }
 
     /// Wakes the upkeep thread.
@@ -132,6 +133,8 @@ impl Core {
     /// Seals every rolled segment up to a damaged one, of which the first call reports the damage, then keeps a capped store within its cap.
     pub(super) fn seal_all(&self) -> Result<()> {
         let _one = self.upkeep.lock();
+        // Once the store is closed, its files may be another process's to change.
+        self.writer.check()?;
         while let Some(waiting) = self.writer.next_to_seal() {
             let mut unsealable = self.unsealable.lock();
             if *unsealable == Some(waiting) {
@@ -182,7 +185,7 @@ impl Core {
         });
         let checkpoint = Checkpoint {
             store_id: self.store_id,
-            generation: covered.state.arrivals,
+            arrivals: covered.state.arrivals,
             active_segment: covered.segment,
             durable_end: covered.end,
             events: view.len(),
@@ -210,6 +213,8 @@ impl Core {
         let checkpointed = self.checkpoint();
         self.writer.close()?;
         let index = self.index.lock().take().map_or(Ok(()), Index::close);
+        // Whoever still seals finishes first: nothing writes after this.
+        drop(self.upkeep.lock());
         sealed.and(checkpointed).and(index)
     }
 
@@ -231,24 +236,6 @@ impl Core {
         }
         Ok(())
     }
-}
-
-/// Refuses an event whose line in an export would be longer than an import reads.
-fn check_line_bytes(event: &impl EventFields) -> Result<()> {
-    // Payload and unknown members are written as they are; everything else is far below this.
-    let long = event.payload().len() + event.extra().map_or(0, str::len);
-    let rest = (event.causes_len() + 8) * (limits::ID_BYTES_MAX * 6);
-    if long.saturating_add(rest) <= limits::LINE_BYTES_MAX {
-        return Ok(());
-    }
-    let mut line = Vec::new();
-    write_event(event, &mut line);
-    if line.len() > limits::LINE_BYTES_MAX {
-        let message =
-            format!("an event of {} bytes is over the limit of {}", line.len(), limits::LINE_BYTES_MAX);
-        return Err(Error::invalid(Code::Limit, message));
-    }
-    Ok(())
 }
 
 /// Runs until told to stop.

@@ -1,5 +1,6 @@
 //! The public face of the engine: a store, what it takes and what it answers.
 
+mod admitted;
 mod ancestry;
 mod appender;
 mod batch;
@@ -67,8 +68,8 @@ struct Inner {
     mode: Mode,
     report: OpenReport,
     appenders: Mutex<HashSet<HostId>>,
-    /// Dropped last: everything else of the store needs them.
-    _locks: Locks,
+    /// None after the store was closed. Dropped last: everything else of the store needs them.
+    locks: Mutex<Option<Locks>>,
 }
 
 enum Mode {
@@ -98,7 +99,7 @@ impl Upkeep {
 
 impl Inner {
     fn new(path: PathBuf, options: Options, mode: Mode, report: OpenReport, locks: Locks) -> Self {
-        Self { path, options, mode, report, appenders: Mutex::default(), _locks: locks }
+        Self { path, options, mode, report, appenders: Mutex::default(), locks: Mutex::new(Some(locks)) }
     }
 }
 
@@ -137,7 +138,8 @@ impl Store {
     /// A damaged store opens for reading alone: [`Store::opening`] says why, and writes answer `ReadOnly`.
     ///
     /// # Errors
-    /// `NotFound` when there is none; `Locked` when another process writes; `Unsupported` for a newer format; `Io`.
+    /// `NotFound` when there is none; `Locked` when another process writes, or another handle in this one;
+    /// `Unsupported` for a newer format; `Io`.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
         opening::open(path.as_ref(), options)
     }
@@ -149,9 +151,14 @@ impl Store {
     pub fn open_or_create(path: impl AsRef<Path>, options: Options) -> Result<Self> {
         let path = path.as_ref();
         if opening::exists(&options, path)? {
-            opening::open(path, options)
-        } else {
-            opening::create(path, options)
+            return opening::open(path, options);
+        }
+        match opening::create(path, options.clone()) {
+            // Somebody created it meanwhile.
+            Err(error) if error.kind() == ErrorKind::Invalid && opening::exists(&options, path)? => {
+                opening::open(path, options)
+            }
+            created => created,
         }
     }
 
@@ -206,14 +213,18 @@ impl Store {
 
     /// Appends an event. Idempotent: the same event again is a duplicate and changes nothing.
     ///
-    /// When it returns, the event survives what the store's [`Durability`] says. After an error nothing was stored,
-    /// unless the error is `Poisoned`: then the outcome is known after the store is opened again, and appending the same
-    /// event again is safe. Cost at the default level: one sync, shared with whoever appends at the same time.
+    /// Payload and unknown members are kept as they are spelt, without white space between tokens. When it returns, the
+    /// event survives what the store's [`Durability`] says. After an error nothing was stored, unless the error is
+    /// `Poisoned`: then the outcome is known after the store is opened again, and appending the same event again is safe.
+    /// Cost at the default level: one sync, shared with whoever appends at the same time.
     ///
     /// # Errors
-    /// `Invalid` with the contract's code: `VERSION`, `TYPE`, `PAYLOAD`, `SEQ`, `CYCLE`, `LIMIT`. `Equivocation` when the
-    /// id (code `ID`) or `(host, seq)` (code `SEQ`) is held with other content. `Io`: nothing was stored. `Poisoned`.
-    /// `ReadOnly`.
+    /// A refusal ([`Error::is_refusal`]), by the first of the contract's checks that fails: `Invalid` with `VERSION`,
+    /// `SHAPE`, `TYPE`, `PAYLOAD`, `JSON`, `SEQ`, `CYCLE` or `LIMIT`; `Unsupported` with `VERSION` for an event of a newer
+    /// version; `Equivocation` when the id (code `ID`) or `(host, seq)` (code `SEQ`) is held with other content.
+    ///
+    /// About the store: `Io`, nothing was stored; `Corrupt`, damage was met in what the event was compared with;
+    /// `Poisoned`; `ReadOnly`.
     pub fn append(&self, event: &impl EventFields) -> Result<Appended> {
         let core = self.core()?;
         match core.offer(event, 0)? {
@@ -224,18 +235,22 @@ impl Store {
     }
 
     /// Appends many events with one sync, or as few as their size allows. What [`Store::append`] says of one event
-    /// holds for each; how refusals are met is the mode's choice.
+    /// holds for each; how refusals are met is the mode's choice. Memory and the segments that wait to be sealed stay
+    /// bounded, however many events there are.
     ///
     /// # Errors
-    /// `Io`, `Poisoned`, `ReadOnly`. Refusals of single events are in the report.
+    /// `Io`, `Corrupt`, `Poisoned`, `ReadOnly`: the batch ends there, and a part of it can be stored, without a hole: some
+    /// number of its first events, refused ones aside. Appending the whole batch again is safe. Refusals of single events
+    /// are no error of the call; they are in the report.
     pub fn append_batch<E: EventFields>(&self, events: &[E], mode: BatchMode) -> Result<BatchReport> {
         batch::append(self.core()?, events, mode)
     }
 
-    /// Takes up the writing of a host: the appender owns its `seq` and makes ids.
+    /// Takes up the writing of a host: the appender owns its `seq` and makes ids. It is a handle to the store, so the
+    /// store stays open while it lives.
     ///
     /// # Errors
-    /// `Locked` when the host has a live appender; `ReadOnly`.
+    /// `Locked` when the host has a live appender in this process; `ReadOnly`.
     pub fn appender(&self, host: HostId) -> Result<Appender> {
         Appender::new(self.clone(), host)
     }
@@ -356,18 +371,22 @@ impl Store {
     }
 
     /// Closes the store: everything is durable and confirmed, and the next open scans nothing. Other handles can still
-    /// read; their writes answer `Poisoned`. Dropping the last handle does the same, but cannot say what failed.
+    /// read what is held now; their writes, and those of live appenders, answer `Poisoned`. Dropping the last handle
+    /// does the same, but cannot say what failed.
+    ///
+    /// When it returns without an error the store's locks are given back, whatever handles, appenders and snapshots
+    /// live: it can be opened again at once. After an error, and for a store that is open for reading alone, they go
+    /// with the last handle; an [`Appender`] is one.
     ///
     /// # Errors
-    /// `Io`, `Poisoned`.
+    /// `Io`, `Corrupt`, `Poisoned`.
     pub fn close(self) -> Result<()> {
-        match &self.0.mode {
-            Mode::Writer(upkeep) => {
-                upkeep.stop_thread();
-                upkeep.core.close()
-            }
-            Mode::Reader(_) => Ok(()),
+        if let Mode::Writer(upkeep) = &self.0.mode {
+            upkeep.stop_thread();
+            upkeep.core.close()?;
+            self.0.locks.lock().take();
         }
+        Ok(())
     }
 }
 

@@ -351,7 +351,7 @@ fn wait_for_lock(
         }
         let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() {
-            let message = "another process holds the store";
+            let message = "another process, or another handle in this one, holds the store";
             return Err(Error::new(ErrorKind::Locked, Code::Store, message).at_path(path));
         }
         std::thread::sleep(pause.min(left));

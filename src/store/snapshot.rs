@@ -8,7 +8,7 @@ use super::ancestry::Ancestry;
 use super::by_type::OfType;
 use super::events::{AllHosts, Events, HostEvents};
 use super::ordered::Ordered;
-use crate::contract::{Code, Cursor, CursorEntry, Error, ErrorKind, EventId, HostId, Result, Seq};
+use crate::contract::{Code, Cursor, CursorEntry, Error, ErrorKind, EventId, HostId, IdRef, Result, Seq};
 use crate::log::{Found, StoredEvent, View};
 
 /// A store as it was at one moment. Appends go on beside it and do not show in it.
@@ -92,12 +92,24 @@ impl Snapshot {
     /// Iterates over the events behind a cursor, by `(host, seq)`: what a replica at the cursor lacks. Gives only
     /// events that are synced, so that nobody holds one that a power cut could take from us.
     ///
+    /// A host that the cursor does not name is given whole. An entry without an id is taken as it is and not checked:
+    /// what lies above its `seq` is given, also nothing. A store that drops its oldest events gives what is left of
+    /// those that the replica lacks; an entry below what was dropped of its host cannot be checked and is taken as it is.
+    ///
     /// # Errors
-    /// Code `CURSOR` when the cursor names an event by an id that is not the one held there, or lies ahead of
-    /// this store: it was taken from another history.
+    /// Code `CURSOR` when an entry names an event by an id that is not the one held there, or lies ahead of this store:
+    /// it was taken from another history. `Corrupt`, `Io`.
     pub fn since(&self, cursor: &Cursor) -> Result<Events> {
+        let mut evicted = None;
         for (host, entry) in cursor.iter() {
-            self.check_entry(host, entry)?;
+            if let Some(id) = &entry.id
+                && !self.holds_at(host, entry.seq, id)?
+            {
+                if evicted.is_none() {
+                    evicted = Some(self.view.evicted_highs()?);
+                }
+                check_evicted(evicted.as_deref().unwrap_or_default(), host, entry.seq, id)?;
+            }
         }
         let from: BTreeMap<HostId, u64> =
             cursor.iter().map(|(host, entry)| (host.clone(), entry.seq.get().saturating_add(1))).collect();
@@ -107,16 +119,10 @@ impl Snapshot {
         })))
     }
 
-    fn check_entry(&self, host: &HostId, entry: &CursorEntry) -> Result<()> {
-        let Some(id) = &entry.id else { return Ok(()) };
+    fn holds_at(&self, host: &HostId, seq: Seq, id: &EventId) -> Result<bool> {
         let number = self.view.names().host_number(host.as_str());
-        let held = number.map(|number| self.view.at(number, entry.seq.get())).transpose()?.flatten();
-        if held.is_some_and(|found| found.record.get().id.get() == id.as_ref()) {
-            return Ok(());
-        }
-        let message =
-            format!("the cursor is not from this history: {host}#{} is not event {id} here", entry.seq);
-        Err(Error::new(ErrorKind::Invalid, Code::Cursor, message))
+        let held = number.map(|number| self.view.at(number, seq.get())).transpose()?.flatten();
+        Ok(held.is_some_and(|found| found.record.get().id.get() == id.as_ref()))
     }
 
     /// Iterates over the events of a type, by `(host, seq)`. Reads those alone.
@@ -133,7 +139,9 @@ impl Snapshot {
         Events::new(Ancestry::new(self.view.clone(), id.clone()))
     }
 
-    /// Iterates over all events in the order. Computes it first: two passes over the events.
+    /// Iterates over all events in the order: each behind the causes of it that are held, and among those that are ready
+    /// together by host, `seq` and id. A host's events come by rising `seq` only where their causes ask for it; see
+    /// [`Appender::chained`](super::Appender::chained). Computes the order first: two passes over the events.
     ///
     /// # Memory
     /// While the order is computed, 12 bytes and a quarter for each event, 4 for each of its causes that is held, and up
@@ -145,6 +153,19 @@ impl Snapshot {
     pub fn ordered(&self) -> Result<Events> {
         Ok(Events::new(Ordered::of(self.view.clone())?))
     }
+}
+
+/// Checks that an event may be one of those that were evicted: of each host the newest of them is known.
+fn check_evicted(highs: &[(HostId, u64, String)], host: &HostId, seq: Seq, id: &EventId) -> Result<()> {
+    let high = highs.iter().find(|(name, ..)| name == host);
+    let evicted = high.is_some_and(|(_, high, last_id)| {
+        seq.get() < *high || (seq.get() == *high && id.as_ref() == IdRef::new(last_id))
+    });
+    if evicted {
+        return Ok(());
+    }
+    let message = format!("the cursor is not from this history: {host}#{seq} is not event {id} here");
+    Err(Error::new(ErrorKind::Invalid, Code::Cursor, message))
 }
 
 /// Iterates over all events of a view by `(host, seq)`.

@@ -1,14 +1,18 @@
 //! `store*.jsonl`: histories of operations on one store.
 //!
-//! Each history runs in memory. The peer lists `all` and `byType` in the order of its keys, by id; ours are put into
-//! that order before they are compared. Its `range` without a host lists by `(seq, id)`; a store here ranges over one
-//! host, so the harness builds that list from all events.
+//! Each history runs three times: on a store in memory; on one that seals a segment every few events, so that answers
+//! come out of sealed segments; and on one that is closed and opened again before whatever is asked of it. The peer lists `all`
+//! and `byType` in the order of its keys, by id; ours are put into that order before they are compared. Its `range`
+//! without a host lists by `(seq, id)`; a store here ranges over one host, so the harness builds that list from all
+//! events.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
+use causelog::vfs::MemoryVfs;
 use causelog::{
-    BatchMode, Cursor, ErrorKind, Event, EventFields, EventId, Events, HostId, Options, Result, Store,
-    StoredEvent, TypeRegistry, UnknownTypes, cmp_utf16, parse_event, read_event,
+    BatchMode, Cursor, ErrorKind, Event, EventFields, EventId, Events, HostId, Options, Result, SegmentForm,
+    Store, StoredEvent, TypeRegistry, UnknownTypes, cmp_utf16, parse_event, read_event,
 };
 use serde_json::{Value, json};
 
@@ -18,29 +22,94 @@ const EQUIVOCATION: &str = "same id, other content";
 const CYCLE: &str = "cycle refused at append";
 const PROTO_HOST: &str = "peer-bug-proto-host";
 
-fn run(file: &str) {
-    let mut tally = Tally::new(file);
-    for case in cases(file) {
-        let options = Options::new().background(false).segment_bytes_max(1);
-        let store = Store::in_memory(options).unwrap();
-        let mut cyclic = false;
-        for (op, expected) in case["ops"].as_array().unwrap().iter().zip(case["expected"].as_array().unwrap())
-        {
-            let (ours, equivocated) = answer(&store, op);
-            let shown = json!({ "case": case["name"], "op": op });
-            cyclic |= ours == json!({ "error": "CYCLE" });
-            if equivocated {
-                tally.deviate(EQUIVOCATION, &shown, &ours, &json!({ "error": "ID" }));
-            } else if cyclic && ours != *expected {
-                tally.deviate(CYCLE, &shown, &ours, &without_cycle(&case, op));
-            } else if tagged(&case, PROTO_HOST) && ours != *expected {
-                tally.deviate(PROTO_HOST, &shown, &ours, &with_proto_host(&case, op));
-            } else {
-                tally.compare(&shown, &ours, expected);
+/// What a history runs on.
+#[derive(Clone, Copy)]
+enum Setting {
+    Memory,
+    Sealing,
+    Reopening,
+}
+
+/// The store of a history, and how to get another handle to it.
+struct Run {
+    store: Store,
+    reopen: Option<Arc<MemoryVfs>>,
+}
+
+impl Run {
+    fn new(setting: Setting, case: &Value) -> Self {
+        let options = Options::new().background(false);
+        match setting {
+            Setting::Memory => Self { store: Store::in_memory(options).unwrap(), reopen: None },
+            // A cap is divided into eight segments; this one is never reached.
+            Setting::Sealing => {
+                let options = options.events_max(8 * offered(case).div_ceil(6).max(1));
+                Self { store: Store::in_memory(options).unwrap(), reopen: None }
+            }
+            Setting::Reopening => {
+                let vfs = Arc::new(MemoryVfs::new());
+                let store = Store::create("/s", options.vfs(vfs.clone())).unwrap();
+                Self { store, reopen: Some(vfs) }
             }
         }
     }
-    tally.finish();
+
+    /// Returns the store for an operation; what is asked of a store that reopens is asked behind a reopening.
+    fn next(&mut self, op: &Value) -> &Store {
+        if let Some(vfs) = self.reopen.as_ref().filter(|_| op["op"] != "append") {
+            self.store.clone().close().unwrap();
+            self.store = Store::open("/s", Options::new().background(false).vfs(vfs.clone())).unwrap();
+            assert!(self.store.opening().damage.is_empty());
+        }
+        &self.store
+    }
+}
+
+/// Counts the events that a history offers.
+fn offered(case: &Value) -> u64 {
+    let count =
+        |op: &Value| op["events"].as_array().map_or(u64::from(op["op"] == "append"), |all| all.len() as u64);
+    case["ops"].as_array().unwrap().iter().map(count).sum()
+}
+
+fn run(file: &str) {
+    for (setting, name) in
+        [(Setting::Memory, ""), (Setting::Sealing, ", sealed"), (Setting::Reopening, ", reopened")]
+    {
+        let mut sealed = 0;
+        let mut tally = Tally::new(&format!("{file}{name}"));
+        for case in cases(file) {
+            let mut run = Run::new(setting, &case);
+            history(&mut run, &case, &mut tally);
+            let segments = run.store.stats().unwrap().segments;
+            sealed += segments.iter().filter(|segment| segment.form == SegmentForm::Sealed).count();
+        }
+        tally.finish();
+        assert_eq!(sealed > 0, matches!(setting, Setting::Sealing), "{sealed} segments are sealed");
+    }
+}
+
+fn history(run: &mut Run, case: &Value, tally: &mut Tally) {
+    let mut cyclic = false;
+    for (op, expected) in case["ops"].as_array().unwrap().iter().zip(case["expected"].as_array().unwrap()) {
+        let (ours, equivocations) = answer(run.next(op), op);
+        let shown = json!({ "case": case["name"], "op": op });
+        cyclic |= ours == json!({ "error": "CYCLE" });
+        let appended = op["op"] == "append";
+        for refused in &equivocations {
+            tally.deviate(EQUIVOCATION, &shown, refused, &json!({ "error": "ID" }));
+        }
+        if appended && !equivocations.is_empty() {
+            continue;
+        }
+        if cyclic && ours != *expected {
+            tally.deviate(CYCLE, &shown, &ours, &without_cycle(case, op));
+        } else if tagged(case, PROTO_HOST) && ours != *expected {
+            tally.deviate(PROTO_HOST, &shown, &ours, &with_proto_host(case, op));
+        } else {
+            tally.compare(&shown, &ours, expected);
+        }
+    }
 }
 
 /// Our answers in the two histories that end in a cycle: the event that closes it is refused and not held.
@@ -62,21 +131,17 @@ fn with_proto_host(case: &Value, op: &Value) -> Value {
     }
 }
 
-/// Runs an operation; says as well whether an id was offered with other content.
-fn answer(store: &Store, op: &Value) -> (Value, bool) {
+/// Runs an operation; gives as well how each event was refused whose id was offered with other content.
+fn answer(store: &Store, op: &Value) -> (Value, Vec<Value>) {
     let id = || EventId::new(op["id"].as_str().unwrap()).unwrap();
-    let plain = |ours: Value| (ours, false);
+    let plain = |ours: Value| (ours, Vec::new());
     match op["op"].as_str().unwrap() {
-        "append" => {
-            let appended = read(&op["event"]).and_then(|event| store.append(&event));
-            let equivocated = matches!(&appended, Err(e) if is_equivocation(e));
-            let ours = appended.map_or_else(
-                |e| refusal(&e),
-                |appended| json!({ "appended": appended == causelog::Appended::Stored }),
-            );
-            (ours, equivocated)
-        }
-        "appendAll" => plain(append_all(store, op["events"].as_array().unwrap())),
+        "append" => match read(&op["event"]).and_then(|event| store.append(&event)) {
+            Ok(appended) => plain(json!({ "appended": appended == causelog::Appended::Stored })),
+            Err(error) if is_equivocation(&error) => (refusal(&error), vec![refusal(&error)]),
+            Err(error) => plain(refusal(&error)),
+        },
+        "appendAll" => append_all(store, op["events"].as_array().unwrap()),
         "get" => plain(store.get(&id()).unwrap().map_or(Value::Null, |event| full(&event))),
         "has" => plain(json!(store.has(&id()).unwrap())),
         "all" => plain(by_id(store.events().unwrap())),
@@ -105,16 +170,17 @@ fn read(event: &Value) -> Result<Event> {
     read_event(event.to_string().as_bytes(), &TypeRegistry::v1(), UnknownTypes::Refuse)
 }
 
-/// The peer passes over a known id whatever its content; ours stops there, so the harness goes on behind it.
-fn append_all(store: &Store, events: &[Value]) -> Value {
-    let mut appended = 0;
+/// The peer passes over a known id whatever its content. Ours stops there with a refusal, which is one of the answers;
+/// the harness then goes on behind it.
+fn append_all(store: &Store, events: &[Value]) -> (Value, Vec<Value>) {
+    let (mut appended, mut equivocations) = (0, Vec::new());
     let mut batch = Vec::new();
-    let mut refused = None;
+    let mut unread = None;
     for event in events {
         match read(event) {
             Ok(event) => batch.push(event),
             Err(error) => {
-                refused = Some(error);
+                unread = Some(error);
                 break;
             }
         }
@@ -123,13 +189,18 @@ fn append_all(store: &Store, events: &[Value]) -> Value {
     while !rest.is_empty() {
         let report = store.append_batch(rest, BatchMode::StopAtFirst).unwrap();
         appended += report.stored();
-        let taken = report.outcomes.len();
+        rest = &rest[report.outcomes.len()..];
         match report.into_result() {
-            Err(error) if !is_equivocation(&error) => return refusal(&error),
-            _ => rest = &rest[taken..],
+            Err(error) if is_equivocation(&error) => {
+                equivocations.push(refusal(&error));
+            }
+            Err(error) => return (refusal(&error), equivocations),
+            Ok(()) => {}
         }
     }
-    refused.map_or_else(|| json!({ "appended": appended, "total": events.len() }), |error| refusal(&error))
+    let ours = unread
+        .map_or_else(|| json!({ "appended": appended, "total": events.len() }), |error| refusal(&error));
+    (ours, equivocations)
 }
 
 fn full(event: &StoredEvent) -> Value {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use causelog::vfs::MemoryVfs;
-use causelog::{Appended, BatchMode, Durability, Event, EventFields, Options, Store};
+use causelog::{
+    Appended, Code, Cursor, CursorEntry, Durability, Event, EventFields, EventId, HostId, Options, Seq, Store,
+};
 
 use crate::support::{event, small};
 
@@ -62,7 +64,7 @@ fn events_survive_sealing_and_reopening() {
     let store = Store::open("/s", options()).unwrap();
     check(&store, &events);
     assert!(store.stats().unwrap().segments.len() > 3, "{:?}", store.stats().unwrap().segments);
-    assert_eq!(ids(store.since(&causelog::Cursor::default()).unwrap()).len(), events.len());
+    assert_eq!(ids(store.since(&Cursor::default()).unwrap()).len(), events.len());
     assert_eq!(ids(store.since(&store.cursor().unwrap()).unwrap()).len(), 0);
 }
 
@@ -77,25 +79,39 @@ fn a_store_in_memory_stays_within_its_cap() {
     let held = ids(store.events().unwrap());
     assert_eq!(held.last().unwrap(), "gateway-999");
     let again = store.append(&event("gateway", 3, &[])).unwrap_err();
-    assert_eq!(again.code(), causelog::Code::Seq);
+    assert_eq!(again.code(), Code::Seq);
+}
+
+/// Ids of what `since` gives behind a cursor of one entry, or the code of its refusal.
+fn behind(store: &Store, host: &str, seq: u64, id: &str) -> Result<Vec<String>, Code> {
+    let entry = CursorEntry { seq: Seq::new(seq).unwrap(), id: Some(EventId::new(id).unwrap()) };
+    let mut cursor = Cursor::default();
+    cursor.insert(HostId::new(host).unwrap(), entry);
+    store.since(&cursor).map(ids).map_err(|error| error.code())
 }
 
 #[test]
-fn threads_share_syncs() {
-    use causelog::vfs::CountingVfs;
-    let vfs = Arc::new(CountingVfs::new(Arc::new(MemoryVfs::new())));
-    let store = Store::create("/s", Options::new().vfs(vfs.clone())).unwrap();
-    std::thread::scope(|scope| {
-        for host in ["a", "b", "c", "d"] {
-            let store = &store;
-            scope.spawn(move || {
-                for n in 0..100 {
-                    store.append(&event(host, n, &[])).unwrap();
-                }
-            });
-        }
-    });
-    assert_eq!(store.stats().unwrap().events, 400);
-    let batch: Vec<Event> = (0..100).map(|n| event("e", n, &[])).collect();
-    assert_eq!(store.append_batch(&batch, BatchMode::Each).unwrap().stored(), 100);
+fn a_capped_store_goes_on_from_cursors_at_events_it_dropped() {
+    let store = Store::in_memory(Options::new().events_max(80).durability(Durability::Os)).unwrap();
+    for n in 0..5u64 {
+        store.append(&event("a", n, &[])).unwrap();
+    }
+    let early = store.cursor().unwrap();
+    for n in 0..500u64 {
+        store.append(&event("b", n, &[])).unwrap();
+    }
+    store.sync().unwrap();
+    let held = ids(store.events().unwrap());
+    assert!(held.iter().all(|id| id.starts_with("b-")), "{held:?}");
+    assert_eq!(ids(store.since(&store.cursor().unwrap()).unwrap()), [""; 0]);
+    assert_eq!(ids(store.since(&early).unwrap()), held);
+    assert_eq!(behind(&store, "a", 4, "a-4"), Ok(held.clone()));
+    assert_eq!(behind(&store, "a", 2, "a-2"), Ok(held.clone()));
+    assert_eq!(behind(&store, "b", 3, "b-3"), Ok(held));
+    assert_eq!(behind(&store, "b", 498, "b-498"), Ok(vec!["b-499".to_owned()]));
+    for (host, seq, id) in
+        [("a", 4, "other"), ("a", 5, "a-5"), ("b", 498, "b-3"), ("b", 500, "b-500"), ("c", 0, "c-0")]
+    {
+        assert_eq!(behind(&store, host, seq, id), Err(Code::Cursor), "{host}#{seq}");
+    }
 }

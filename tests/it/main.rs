@@ -13,9 +13,12 @@
 
 mod support;
 
+mod appender;
 mod basics;
 mod beside;
 mod cases;
+mod edge;
+mod handles;
 mod hardening;
 mod model;
 mod nth_call;

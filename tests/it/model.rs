@@ -51,6 +51,10 @@ impl Model {
 
     /// Says what should become of an event that is offered.
     fn judge(&self, event: &Event) -> Result<Appended, (ErrorKind, Code)> {
+        if event.v != 1 {
+            let kind = if event.v > 1 { ErrorKind::Unsupported } else { ErrorKind::Invalid };
+            return Err((kind, Code::Version));
+        }
         if let Some(at) = self.by_id.get(&name(&event.id)) {
             let same = self.log[*at] == *event;
             return if same { Ok(Appended::Duplicate) } else { Err((ErrorKind::Equivocation, Code::Id)) };
@@ -171,9 +175,9 @@ impl Run {
     /// An event that is refused, or one that is held.
     fn odd(&mut self, pick: u32) -> Event {
         let mut event = self.event(pick);
-        let Some(at) = (pick as usize / 5).checked_rem(self.model.log.len()) else { return event };
+        let Some(at) = (pick as usize / 7).checked_rem(self.model.log.len()) else { return event };
         let held = self.model.log[at].clone();
-        match pick % 5 {
+        match pick % 6 {
             0 => held,
             1 => Event { at: held.at + 1.0, ..held },
             2 => Event { host: held.host, seq: held.seq, ..event },
@@ -181,6 +185,7 @@ impl Run {
                 event.seq = Seq::new(held.seq.get().saturating_sub(1)).unwrap();
                 Event { host: held.host, ..event }
             }
+            4 => Event { v: 2 - pick / 6 % 2 * 2, ..event },
             _ => {
                 event.causes.push(event.id.clone());
                 event

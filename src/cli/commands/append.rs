@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     let host = HostId::new(&args.host)?;
-    let causes = args.causes.iter().map(|cause| EventId::new(cause)).collect::<Result<_, _>>()?;
+    let causes = args.causes.iter().map(|cause| EventId::new(cause)).collect::<Result<Vec<_>, _>>()?;
     let payload = if args.payload == "-" { read_payload()? } else { args.payload };
     // The text is checked before the store is opened: who waits for a lock should not do so in vain.
     let payload = JsonText::parse(&payload)?;
@@ -52,7 +52,7 @@ pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     let options = Options::new().unknown_types(open::unknown_types(args.accept_unknown_types));
     let store = open::write(shared, args.writing, options, output)?;
     let mut appender = store.appender(host)?;
-    let event = appender.append(NewEvent { kind: args.kind.into(), payload, causes })?;
+    let event = appender.append(NewEvent::new(&args.kind, payload).with_causes(causes))?;
     drop(appender);
     store.close()?;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli::sort::{Sorted, Sorter};
-use crate::contract::{IdRef, Result};
+use crate::contract::{IdForm, IdRef, Result};
 
 /// Memory of the join's first sort; the second one takes half.
 const SORT_BYTES: usize = 32 << 20;
@@ -125,9 +125,9 @@ fn push_link(links: &mut Sorter, rank: u64, link: Link) -> Result<()> {
 
 /// Stands for an id in the sort: a UUID itself, or 128 bits of the text's BLAKE3.
 fn fingerprint(id: IdRef<'_>) -> [u64; 2] {
-    let bytes = match id {
-        IdRef::Uuid(bytes) => bytes,
-        IdRef::Text(text) => {
+    let bytes = match id.form() {
+        IdForm::Uuid(bytes) => bytes,
+        IdForm::Text(text) => {
             blake3::hash(text.as_bytes()).as_bytes().first_chunk().copied().unwrap_or_default()
         }
     };

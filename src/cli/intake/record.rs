@@ -9,7 +9,7 @@
 //! Little-endian. These bytes live in temporary files of this process alone, so they have no version
 //! and no checksum; what does not add up is reported as a failed file.
 
-use crate::contract::{Error, Event, EventId, HostId, IdRef, JsonText, Result, Seq};
+use crate::contract::{Error, Event, EventId, HostId, IdForm, IdRef, JsonText, Result, Seq};
 
 const UUID: u8 = 0;
 const TEXT: u8 = 1;
@@ -30,12 +30,12 @@ pub(super) fn write(event: &Event, out: &mut Vec<u8>) {
 }
 
 fn write_id(id: IdRef<'_>, out: &mut Vec<u8>) {
-    match id {
-        IdRef::Uuid(bytes) => {
+    match id.form() {
+        IdForm::Uuid(bytes) => {
             out.push(UUID);
             out.extend_from_slice(&bytes);
         }
-        IdRef::Text(text) => {
+        IdForm::Text(text) => {
             out.push(TEXT);
             write_text(text, out);
         }
@@ -84,7 +84,7 @@ impl<'a> Bytes<'a> {
 
     fn id(&mut self) -> Option<IdRef<'a>> {
         match self.array()? {
-            [UUID] => self.array().map(IdRef::Uuid),
+            [UUID] => self.array().map(IdRef::from_uuid_bytes),
             [TEXT] => self.text().map(IdRef::new),
             _ => None,
         }

@@ -13,9 +13,9 @@ pub(super) fn any_byte(text: &str, test: impl Fn(u8) -> bool) -> bool {
 
 /// Returns valid JSON text without white space between its tokens.
 ///
-/// Borrows when the text holds no space at all, which is what machines write.
+/// Borrows when there is none, which is what machines write; then costs a pass over the text.
 pub(crate) fn compact(text: &str) -> Cow<'_, str> {
-    if !any_byte(text, |byte| byte <= b' ') {
+    if !any_byte(text, |byte| byte <= b' ') || !has_space_between_tokens(text) {
         return Cow::Borrowed(text);
     }
     let (mut in_string, mut escaped) = (false, false);
@@ -35,4 +35,22 @@ pub(crate) fn compact(text: &str) -> Cow<'_, str> {
         true
     }));
     Cow::Owned(kept)
+}
+
+fn has_space_between_tokens(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    loop {
+        match bytes.find(|byte| *byte == b'"' || *byte <= b' ') {
+            None => return false,
+            Some(b'"') => skip_string(&mut bytes),
+            Some(_) => return true,
+        }
+    }
+}
+
+/// Skips the rest of a string, its closing quote included.
+fn skip_string(bytes: &mut std::str::Bytes<'_>) {
+    while bytes.find(|byte| *byte == b'"' || *byte == b'\\') == Some(b'\\') {
+        bytes.next();
+    }
 }

@@ -65,7 +65,20 @@ impl TypeRegistry {
 
     /// Adds a type with a check of its payload.
     ///
-    /// The check sees the parsed payload: an object or an array.
+    /// The check sees the parsed payload: an object or an array. It runs when an event is appended. A store does not
+    /// remember types: each process that appends registers them, and reading needs none.
+    ///
+    /// ```
+    /// use causelog::{Json, Options, PayloadFault, Store, TypeRegistry};
+    ///
+    /// let mut types = TypeRegistry::v1();
+    /// types.register("file.saved", |payload| match payload.get("path").and_then(Json::as_str) {
+    ///     Some(_) => Ok(()),
+    ///     None => Err(PayloadFault::new("path", "a string")),
+    /// })?;
+    /// let store = Store::in_memory(Options::new().types(types))?;
+    /// # Ok::<(), causelog::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `TYPE` when the name is not `family.kind` or is taken, `LIMIT` when it is longer than

@@ -102,3 +102,12 @@ fn has_text(value: &Json<'_>, member: &str) -> bool {
 fn has_word(value: &Json<'_>, member: &str, known: impl Fn(&str) -> bool) -> bool {
     value.get(member).and_then(Json::as_str).is_some_and(known)
 }
+
+/// Spells the rule as `docs/events.md` does.
+#[cfg(test)]
+impl std::fmt::Display for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mark = if self.optional { "?" } else { "" };
+        write!(f, "`{}`{mark} {}", self.name, format!("{:?}", self.rule).to_lowercase())
+    }
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::contract::words::{ActorKind, Class, Effects, Egress, RefKind};
 
 fn verdict(registry: &TypeRegistry, name: &str, payload: &str) -> Result<()> {
     registry.check_payload(name, &Json::parse(payload).unwrap())
@@ -69,4 +70,35 @@ fn members_that_no_vector_breaks_are_checked() {
     for cost in ["", r#","cost":{}"#, r#","cost":3"#, r#","cost":{"ms":"3"}"#] {
         assert_eq!(resulted(cost).unwrap_err().code(), Code::Payload, "{cost}");
     }
+}
+
+/// The rows of a table of `docs/events.md`, from the heading of the table on.
+fn table(heading: &str) -> Vec<&'static str> {
+    let lines = include_str!("../../../docs/events.md").lines();
+    lines.skip_while(|line| *line != heading).skip(2).take_while(|line| line.starts_with('|')).collect()
+}
+
+#[test]
+fn the_document_has_the_types_and_words_of_the_code() {
+    let rows: Vec<String> = table::V1
+        .iter()
+        .map(|(name, members)| {
+            let members: Vec<String> = members.iter().map(Member::to_string).collect();
+            format!("| `{name}` | {} |", members.join(", "))
+        })
+        .collect();
+    assert_eq!(table("| type | members of the payload |"), rows);
+
+    fn row<T: fmt::Display>(name: &str, words: &[T]) -> String {
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        format!("| {name} | {} |", words.join(", "))
+    }
+    let rows = [
+        row("actor kinds", ActorKind::ALL),
+        row("ref kinds", RefKind::ALL),
+        row("classes", Class::ALL),
+        row("effects", Effects::ALL),
+        row("egress", Egress::ALL),
+    ];
+    assert_eq!(table("| vocabulary | words |"), rows);
 }

@@ -48,7 +48,7 @@ impl<'a> Batch<'a> {
             match outcome {
                 Ok(Appended::Stored) => report.stored += 1,
                 Ok(Appended::Duplicate) => report.duplicates += 1,
-                Err(error) if is_refusal(&error) => {
+                Err(error) if error.is_refusal() => {
                     faults.add(*line, error);
                     all = self.lenient;
                 }
@@ -60,10 +60,4 @@ impl<'a> Batch<'a> {
         self.bytes = 0;
         Ok(all)
     }
-}
-
-/// Tells an event that is refused from a store that fails.
-fn is_refusal(error: &crate::contract::Error) -> bool {
-    use crate::contract::ErrorKind::{Equivocation, Invalid, Unsupported};
-    matches!(error.kind(), Invalid | Equivocation | Unsupported)
 }

@@ -6,6 +6,7 @@ mod batch;
 mod by_type;
 mod core;
 mod events;
+mod late;
 mod opening;
 mod options;
 mod ordered;

@@ -22,7 +22,7 @@ Exit codes:
   2  the command line is wrong, or there is no store
   3  a torn tail (verify finds one, repair cuts it; other verbs warn and go on)
   4  damage: bytes on disk are not what was written
-  5  the operating system refused, or the store is of a newer format
+  5  the operating system refused (no such file, a full disk), or the store is of a newer format
   6  another process holds the store";
 
 /// An event store for AI agents: one order without a clock, nothing lost.

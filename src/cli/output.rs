@@ -239,6 +239,11 @@ pub(crate) fn report_faults(faults: &Faults, output: &mut Output) {
     for error in faults.kept() {
         output.error(error);
     }
+    report_beyond(faults, output);
+}
+
+/// Says how many bad lines there are that are not named.
+pub(crate) fn report_beyond(faults: &Faults, output: &mut Output) {
     if faults.beyond() > 0 {
         output.warn(format_args!("{} more lines cannot go in", faults.beyond()));
     }
@@ -265,7 +270,7 @@ impl<T: fmt::Display> fmt::Display for Tinted<T> {
 }
 
 /// An error with the causes behind it.
-struct Chain<'a>(&'a Error);
+pub(crate) struct Chain<'a>(pub(crate) &'a Error);
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -41,6 +41,11 @@ impl Bar {
         Self(bar)
     }
 
+    /// Does something that writes to the terminal, with the bar out of the way.
+    pub(crate) fn aside<R>(&self, write: impl FnOnce() -> R) -> R {
+        self.0.suspend(write)
+    }
+
     /// Counts finished units.
     pub(crate) fn advance(&self, units: u64) {
         self.0.inc(units);

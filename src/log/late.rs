@@ -73,7 +73,10 @@ fn cycle(id: IdRef<'_>, own: u64, path: &[u64], view: &View) -> Error {
 }
 
 /// Appends the arrivals of an event's held causes.
-fn causes_of(view: &View, arrival: u64, out: &mut Vec<u64>) -> Result<()> {
+///
+/// # Errors
+/// System calls; damage.
+pub fn causes_of(view: &View, arrival: u64, out: &mut Vec<u64>) -> Result<()> {
     let Some(found) = view.arrived(arrival)? else { return Ok(()) };
     let record = found.record.get();
     for (host, seq) in resolved_causes(record) {

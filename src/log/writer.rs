@@ -268,7 +268,7 @@ impl Writer {
         let error = match error {
             LogError::Io { what, source } => {
                 let source = std::io::Error::new(source.kind(), source.to_string());
-                Error::io(format!("cannot {what}: nothing of it was kept"), source).at_path(segment.path())
+                Error::io(format!("cannot {what}: its group was not kept"), source).at_path(segment.path())
             }
             other => Error::corrupt(other.to_string()),
         };

@@ -16,10 +16,10 @@ use parking_lot::Mutex;
 use super::admitted::Admitted;
 use super::options::{Durability, Options};
 use super::ring;
-use crate::contract::{ErrorKind, EventFields, EventId, HostId, Result, Seq};
+use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, HostId, Result, Seq, same};
 use crate::index::{Checkpoint, CheckpointBatch, HostRow, Index, SegmentRow};
 use crate::io::ProofBudget;
-use crate::log::{Outcome, Writer, checkpoint, merge_next, seal_next};
+use crate::log::{Outcome, StoredEvent, Writer, checkpoint, merge_next, seal_next};
 
 /// Rolled segments that may wait to be sealed before appends help.
 const ROLLED_MAX: usize = 4;
@@ -95,7 +95,25 @@ impl Core {
     ///
     /// Not staged where `after`, the ticket of the caller's event before, failed; 0 for none.
     pub(super) fn offer(&self, event: &impl EventFields, after: u64) -> Result<Outcome> {
-        self.writer.stage(&Admitted::check(event, &self.options)?, after)
+        match Admitted::check(event, &self.options) {
+            Ok(admitted) => self.writer.stage(&admitted, after),
+            Err(refusal) => self.unless_held(event, refusal),
+        }
+    }
+
+    /// Takes the refusal of an event back if only its type or payload speaks against it and it is held already:
+    /// then it is a duplicate, whatever this process knows of its type.
+    fn unless_held(&self, event: &impl EventFields, refusal: Error) -> Result<Outcome> {
+        if matches!(refusal.code(), Code::Type | Code::Payload) {
+            let view = self.writer.view();
+            if let Some(found) = view.find(event.id())? {
+                let held = StoredEvent::new(found.record, Arc::clone(view.names()), found.arrival);
+                if matches!(same(&held, event), Ok(true)) {
+                    return Ok(Outcome::Duplicate(0));
+                }
+            }
+        }
+        Err(refusal)
     }
 
     /// Waits until a ticket is as safe as the durability level asks for.

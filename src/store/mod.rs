@@ -9,6 +9,7 @@ mod core;
 mod events;
 mod lanes;
 mod numbering;
+mod late;
 mod opening;
 mod options;
 mod ordered;

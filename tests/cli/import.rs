@@ -1,5 +1,7 @@
 //! `import` of good files, and of files that contradict themselves or the store.
 
+use std::io::Write;
+
 use serde_json::json;
 
 use crate::bench::{Bench, SAMPLE, chain, counts, line};
@@ -16,7 +18,7 @@ fn takes_lines_in_any_order() {
         let report = bench.run_with(&["import", "-", "--json"], lines.join("\n")).ok().json();
         assert_eq!(
             report,
-            json!({"lines": 599, "stored": 599, "duplicates": 0, "refused": 0, "dryRun": false})
+            json!({"lines": 599, "stored": 599, "duplicates": 0, "refused": 0, "heldBack": 0, "dryRun": false})
         );
         assert_eq!(bench.export(), sorted.export());
         assert_eq!(bench.run(&["log"]).out, sorted.run(&["log"]).out);
@@ -144,6 +146,158 @@ fn a_dry_run_predicts_the_counts() {
         assert_eq!(real.json()["dryRun"], false);
         assert_eq!(dry.json()["dryRun"], true);
     }
+}
+
+/// A held event waits for one of the file that rests on it: nobody can see that in the file alone.
+#[test]
+fn a_cycle_through_the_store_is_bad_beforehand() {
+    let file = [line("z", "z", 1, &[]), line("y", "y", 1, &["x"]), line("w", "w", 1, &["y"])].join("\n");
+    for (mode, expected) in [(&[][..], [3, 0, 0, 1]), (&["--lenient"], [3, 2, 0, 1])] {
+        let bench = Bench::new();
+        bench.run_with(&["import", "-"], line("x", "x", 1, &["y"])).ok();
+        let args = [&["import", "-", "--json"], mode].concat();
+        let dry = bench.run_with(&[&args[..], &["--dry-run"]].concat(), &file).exits(1);
+        let real = bench.run_with(&args, &file).exits(1);
+        for said in [&dry, &real] {
+            assert_eq!((&said.error()["code"], &said.error()["line"]), (&"CYCLE".into(), &2.into()));
+            assert_eq!(counts(&said.json()), expected);
+        }
+        assert_eq!(bench.events(), 1 + expected[1]);
+    }
+}
+
+/// A line that is refused for its id takes no seq from a good one, and once is enough.
+#[test]
+fn lenient_twice_is_lenient_once() {
+    let bench = Bench::new();
+    let file = [
+        line("A", "h", 5, &[]),
+        line("A", "h", 6, &[]),
+        line("B", "h", 6, &[]),
+        line("C", "h", 6, &[]),
+        line("C", "h", 6, &[]),
+    ]
+    .join("\n");
+    for expected in [[5, 2, 0, 3], [5, 0, 2, 3]] {
+        let said = bench.run_with(&["import", "-", "--lenient", "--json"], &file).exits(1);
+        assert_eq!(counts(&said.json()), expected);
+        let bad: Vec<_> = said.errors().iter().map(|error| error["line"].as_u64()).collect();
+        assert_eq!(bad, [Some(2), Some(4), Some(5)]);
+    }
+    assert_eq!(bench.export(), [line("A", "h", 5, &[]), line("B", "h", 6, &[]), String::new()].join("\n"));
+}
+
+/// Counts add up to the lines, and people are told what to do.
+#[test]
+fn a_bad_file_stores_nothing_and_says_why() {
+    let bench = Bench::new();
+    bench.run_with(&["import", "-"], line("held", "h", 0, &[])).ok();
+    let mut lines = [line("a", "h", 1, &[]), "{".to_owned(), line("b", "h", 2, &[]), "[".to_owned()];
+    let said = bench.run_with(&["import", "-"], lines.join("\n")).exits(1);
+    assert_eq!(said.out, "nothing stored: 2 of 4 lines are bad; --lenient stores the other 2\n");
+    let said = bench.run_with(&["import", "-", "--dry-run"], lines.join("\n")).exits(1);
+    assert_eq!(said.out, "would store nothing: 2 of 4 lines are bad; --lenient stores the other 2\n");
+    lines[3] = line("held", "h", 0, &[]);
+    let said = bench.run_with(&["import", "-"], lines.join("\n")).exits(1);
+    assert_eq!(
+        said.out,
+        "nothing stored: 1 of 4 lines is bad; --lenient stores 2 and passes over 1 duplicates\n"
+    );
+    let report = bench.run_with(&["import", "-", "--json"], lines.join("\n")).exits(1).json();
+    assert_eq!((counts(&report), report["heldBack"].as_u64()), ([4, 0, 1, 1], Some(2)));
+    assert_eq!(bench.events(), 1);
+}
+
+/// What is held is a duplicate, whatever this build knows of its type.
+#[test]
+fn an_export_goes_back_in_whatever_its_types() {
+    let bench = Bench::new();
+    let file =
+        [line("a", "h", 1, &[]), line("b", "h", 2, &[]).replace("turn.started", "app.opened")].join("\n");
+    let said = bench.run_with(&["import", "-"], &file).exits(1);
+    assert!(said.err.contains("TYPE") && said.err.contains("--accept-unknown-types"), "{}", said.err);
+    bench.run_with(&["import", "-", "--accept-unknown-types"], &file).ok();
+    for mode in [&[][..], &["--dry-run"], &["--stream"], &["--lenient"], &["--stream", "--lenient"]] {
+        let report = bench.run_with(&[&["import", "-", "--json"], mode].concat(), bench.export()).ok().json();
+        assert_eq!(counts(&report), [2, 0, 2, 0], "{mode:?}");
+    }
+    // The same id with other content is no duplicate, and a type has two parts.
+    for text in [file.replace("\"t\"", "\"u\""), line("c", "h", 3, &[]).replace("turn.started", "nodot")] {
+        let said = bench.run_with(&["import", "-", "--json", "--stream", "--lenient"], &text).exits(1);
+        assert_eq!(said.errors().last().unwrap()["code"], "TYPE");
+    }
+    let nodot = line("c", "h", 3, &[]).replace("turn.started", "nodot");
+    let said = bench.run_with(&["import", "-", "--json", "--accept-unknown-types"], nodot).exits(1);
+    assert_eq!(said.error()["code"], "TYPE");
+    assert_eq!(bench.events(), 2);
+}
+
+/// Events that were stored are reported, also where the store cannot be closed as it should be.
+#[test]
+fn a_store_that_cannot_leave_a_checkpoint_says_what_it_stored() {
+    for mode in [&[][..], &["--stream"]] {
+        let bench = Bench::new();
+        let checkpoint = bench.store().join("log/0000000001.checkpoint");
+        std::fs::remove_file(&checkpoint).unwrap();
+        // Nothing can be renamed onto a directory that is not empty.
+        std::fs::create_dir_all(checkpoint.join("in the way")).unwrap();
+        let said = bench.run_with(&[&["import", "-"], mode].concat(), chain("h", 3).join("\n")).ok();
+        assert_eq!(said.out, "stored 3 events of 3 lines, 0 duplicates, 0 refused\n");
+        assert!(said.err.starts_with("warning: the events are safe"), "{}", said.err);
+        assert_eq!(bench.events(), 3);
+    }
+}
+
+/// A disk that is full in the middle: what was stored until then is counted, and importing again goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_what_was_stored() {
+    let bench = Bench::new();
+    let file = bench.file("run.jsonl", chain("h", 5000).join("\n"));
+    // Files end at 300 KiB: writes fail, as on a full disk.
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 300; exec {} import {file} --stream --json",
+        env!("CARGO_BIN_EXE_causelog")
+    );
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", &limited]).env("CAUSELOG_STORE", bench.store());
+    let said = crate::bench::Said::from(command.output().unwrap()).exits(5);
+    let stored = counts(&said.json())[1];
+    assert!((1000..5000).contains(&stored), "{said:?}");
+    assert_eq!((counts(&said.json()), bench.events()), ([stored, stored, 0, 0], stored));
+    assert_eq!(said.error()["kind"], "io");
+    assert!(said.err.contains(&format!("{stored} of its events are stored")), "{}", said.err);
+    let report = bench.run(&["import", &file, "--json"]).ok().json();
+    assert_eq!(counts(&report), [5000, 5000 - stored, stored, 0]);
+}
+
+/// A file of 160 MB, last line first, with less memory than that for data.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_may_be_greater_than_memory() {
+    let bench = Bench::new();
+    let text = "x".repeat(8000);
+    let (count, padded) = (20_000, |n: u64| {
+        let before = n.checked_sub(1).map(|before| format!("h-{before}"));
+        let causes: Vec<&str> = before.as_deref().into_iter().collect();
+        line(&format!("h-{n}"), "h", n, &causes).replace("\"t\"", &format!("\"{text}\""))
+    });
+    let path = bench.path("run.jsonl");
+    let mut file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+    for n in (0..count).rev() {
+        writeln!(file, "{}", padded(n)).unwrap();
+    }
+    file.into_inner().unwrap();
+    // Kilobytes of data: heap and stacks, and no mapped files.
+    let limited = format!(
+        "ulimit -d 140000 && exec {} import {} --json",
+        env!("CARGO_BIN_EXE_causelog"),
+        path.display()
+    );
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", &limited]).env("CAUSELOG_STORE", bench.store());
+    let said = crate::bench::Said::from(command.output().unwrap()).ok();
+    assert_eq!(counts(&said.json()), [count, count, 0, 0]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `import --stream`: lines go in as they come.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 
 use crate::bench::{Bench, SAMPLE, Said, chain, counts, line};
@@ -24,7 +24,7 @@ fn a_seq_that_goes_back_is_named() {
     let said = bench.run_with(&["import", "-", "--stream", "--json"], &file).exits(1);
     assert_eq!((&said.error()["code"], &said.error()["line"]), (&"SEQ".into(), &3.into()));
     // What stood before it is stored, nothing behind it.
-    assert_eq!((counts(&said.json())[1], bench.events()), (2, 2));
+    assert_eq!((counts(&said.json()), bench.events()), ([3, 2, 0, 1], 2));
     let said = bench.run_with(&["import", "-", "--stream", "--lenient", "--json"], &file).exits(1);
     assert_eq!((&said.error()["line"], counts(&said.json())), (&3.into(), [4, 1, 2, 1]));
     // Sorted, the same file is fine.
@@ -49,6 +49,39 @@ fn many_batches_go_in() {
     let file = bench.file("run.jsonl", chain("h", 5000).join("\n"));
     assert_eq!(counts(&bench.run(&["import", &file, "--stream", "--json"]).ok().json()), [5000, 5000, 0, 0]);
     assert_eq!(bench.events(), 5000);
+}
+
+/// A bad line is reported while the input stays open, and once.
+#[test]
+fn a_bad_line_is_told_when_it_is_read() {
+    let bench = Bench::new();
+    let mut child = bench
+        .command()
+        .args(["import", "-", "--stream", "--lenient"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    for n in 1..=25 {
+        // What is no event, and what the store refuses.
+        let bad = if n % 2 == 0 { line("x", "h", n, &[]) } else { "{".to_owned() };
+        let before = if n == 2 { line("x", "h", 0, &[]) + "\n" } else { String::new() };
+        stdin.write_all(format!("{before}{bad}\n").as_bytes()).unwrap();
+        if n <= 20 {
+            let mut told = String::new();
+            err.read_line(&mut told).unwrap();
+            assert!(told.starts_with("error[") && told.contains("line "), "{told}");
+        }
+    }
+    drop(stdin);
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "warning: 5 more lines cannot go in\n");
+    let said = Said::from(child.wait_with_output().unwrap()).exits(1);
+    assert_eq!(said.out, "stored 1 events of 26 lines, 0 duplicates, 25 refused\n");
 }
 
 /// Nothing waits for a batch to fill: what was written to the pipe is stored while it stays open.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use causelog::vfs::MemoryVfs;
 use causelog::{
-    Appended, Code, Cursor, CursorEntry, Durability, Event, EventFields, EventId, HostId, Options, Seq, Store,
+    Appended, BatchMode, Code, Cursor, CursorEntry, Durability, Event, EventFields, EventId, HostId, JsonText,
+    Options, Seq, Store, UnknownTypes,
 };
 
 use crate::support::{event, small};
@@ -66,6 +67,25 @@ fn events_survive_sealing_and_reopening() {
     assert!(store.stats().unwrap().segments.len() > 3, "{:?}", store.stats().unwrap().segments);
     assert_eq!(ids(store.since(&Cursor::default()).unwrap()).len(), events.len());
     assert_eq!(ids(store.since(&store.cursor().unwrap()).unwrap()).len(), 0);
+}
+
+#[test]
+fn what_is_held_is_a_duplicate_whatever_is_known_of_its_type() {
+    let vfs = Arc::new(MemoryVfs::new());
+    let options = || small().vfs(vfs.clone());
+    let opened = |payload: &str| Event {
+        kind: "app.opened".into(),
+        payload: JsonText::parse(payload).unwrap(),
+        ..event("gateway", 1, &[])
+    };
+    let store = Store::create("/s", options().unknown_types(UnknownTypes::Accept)).unwrap();
+    assert_eq!(store.append(&opened("{}")).unwrap(), Appended::Stored);
+    store.close().unwrap();
+    let store = Store::open("/s", options()).unwrap();
+    assert_eq!(store.append(&opened("{}")).unwrap(), Appended::Duplicate);
+    assert_eq!(store.append(&opened("[]")).unwrap_err().code(), Code::Type);
+    let batch = store.append_batch(&[opened("{}"), opened("[]")], BatchMode::Each).unwrap();
+    assert_eq!((batch.duplicates(), batch.refused().count()), (1, 1));
 }
 
 #[test]

@@ -39,7 +39,8 @@ pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
     let store = open(&dir)?;
     let rules = Rules::Append { registry: TypeRegistry::v1(), unknown: UnknownTypes::Refuse };
     let how = import::How { lenient: false, dry_run: false, temp_dir: std::env::temp_dir() };
-    let imported = import::sorted(&store, Input::text(SAMPLE), &rules, &how, output)?;
+    let mut imported = import::Report::default();
+    import::sorted(&store, Input::text(SAMPLE), &rules, &how, &mut imported, output)?;
     let snapshot = store.snapshot()?;
     let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
     let report = replay::watched(snapshot.ordered()?, &ReplayOptions::new(), &bar)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::Shared;
 use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::input::Input;
-use crate::cli::intake::{Faults, Held, Ordered, Rules, read, resolve};
+use crate::cli::intake::{Against, Faults, Ordered, Rules, read, resolve};
 use crate::cli::open;
 use crate::cli::output::{Output, Tone, report_faults};
 use crate::cli::progress::{Bar, Unit};
@@ -85,9 +85,9 @@ fn from_file(
     let mut faults = Faults::default();
     let bar = output.bar("reading", Unit::Bytes, input.bytes);
     // What a payload must be is for the invariants to judge, and types may be newer than this process.
-    let intake = read(input.watched(&bar), &Rules::Envelope, &dir, &mut faults)?;
+    let intake = read(input.watched(&bar), &Rules::Envelope, &Against::nothing(), &dir, &mut faults)?;
     drop(bar);
-    let arranged = resolve(intake, &dir, &mut faults, |_| Ok(Held::No))?;
+    let arranged = resolve(intake, &dir, &mut faults, &Against::nothing(), || ())?;
     if faults.count() > 0 {
         report_faults(&faults, output);
         return Ok(None);

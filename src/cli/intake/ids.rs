@@ -2,125 +2,90 @@
 
 use std::path::Path;
 
+use super::links::{Link, Links};
 use crate::cli::sort::{Sorted, Sorter};
-use crate::contract::{IdForm, IdRef, Result};
+use crate::contract::{Event, IdForm, IdRef, Result};
 
-/// Memory of the join's first sort; the second one takes half.
+/// Memory of the sort.
 const SORT_BYTES: usize = 32 << 20;
 /// Marks who names an id, against who has it. Lines and ranks stay below it.
 const NAMED: u64 = 1 << 63;
-
-/// What is known of an event of the file, by its rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
-    /// The store holds it, or an earlier line is the same event.
-    Duplicate,
-    /// It contradicts the store or an earlier line.
-    Refused,
-    /// It names the event of this rank as a cause.
-    Cause(u64),
-}
-
-impl Link {
-    fn words(self) -> [u64; 2] {
-        match self {
-            Self::Duplicate => [0, 0],
-            Self::Refused => [0, 1],
-            Self::Cause(rank) => [1, rank],
-        }
-    }
-
-    /// Reads a link back from the second and third number of its key.
-    pub(super) fn read(words: [u64; 2]) -> Self {
-        match words {
-            [0, 0] => Self::Duplicate,
-            [0, _] => Self::Refused,
-            [_, rank] => Self::Cause(rank),
-        }
-    }
-}
 
 /// Gathers who has an id and who names it.
 #[derive(Debug)]
 pub(super) struct Join {
     ids: Sorter,
-    links: Sorter,
 }
 
-/// An event that has an id which an earlier line has too.
+/// The line of an event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clash {
-    /// The later line.
+pub(super) struct Place {
     pub(super) line: u64,
-    /// The first line with the id.
-    pub(super) first_line: u64,
-}
-
-/// The first event that has an id.
-struct First {
-    id: [u64; 2],
-    line: u64,
-    rank: u64,
+    pub(super) rank: u64,
+    /// Where its record stands.
+    pub(super) position: u64,
 }
 
 impl Join {
     pub(super) fn new(dir: &Path) -> Self {
-        Self { ids: Sorter::new(dir, SORT_BYTES), links: Sorter::new(dir, SORT_BYTES / 2) }
+        Self { ids: Sorter::new(dir, SORT_BYTES) }
     }
 
-    /// Adds the event of a rank that may go in.
-    pub(super) fn event(&mut self, rank: u64, line: u64, id: IdRef<'_>, causes: &[IdRef<'_>]) -> Result<()> {
-        self.id(id, line, rank)?;
-        for cause in causes {
-            self.id(*cause, NAMED | rank, 0)?;
+    /// Adds an event that the store does not hold.
+    pub(super) fn event(&mut self, place: Place, event: &Event) -> Result<()> {
+        let Place { line, rank, position } = place;
+        self.push(event.id.as_ref(), line, |out| {
+            out.extend_from_slice(&rank.to_le_bytes());
+            out.extend_from_slice(&position.to_le_bytes());
+        })?;
+        for cause in &event.causes {
+            self.push(cause.as_ref(), NAMED | rank, |_| {})?;
         }
         Ok(())
     }
 
-    fn id(&mut self, id: IdRef<'_>, word: u64, rank: u64) -> Result<()> {
+    fn push(&mut self, id: IdRef<'_>, word: u64, value: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         if self.ids.is_full() {
             self.ids.spill(|first| first)?;
         }
         let [high, low] = fingerprint(id);
-        self.ids.push([high, low, word], |out| out.extend_from_slice(&rank.to_le_bytes()))
+        self.ids.push([high, low, word], value)
     }
 
-    /// Adds a link.
-    pub(super) fn link(&mut self, rank: u64, link: Link) -> Result<()> {
-        push_link(&mut self.links, rank, link)
-    }
-
-    /// Joins, and returns the links by rank. Reports every event whose id an earlier line has.
-    pub(super) fn finish(self, mut clash: impl FnMut(Clash)) -> Result<Sorted> {
-        let mut links = self.links;
-        let mut ids = self.ids.finish(|first| first)?.records();
-        let mut first: Option<First> = None;
+    /// Joins, and adds the links. The first line with an id has it; `again` says what a later one is.
+    pub(super) fn finish(
+        self,
+        links: &mut Links,
+        mut again: impl FnMut(Place, Place) -> Result<Link>,
+    ) -> Result<()> {
+        let ids: Sorted = self.ids.finish(|first| first)?;
+        let mut ids = ids.records();
+        let mut first: Option<([u64; 2], Place)> = None;
         while let Some(record) = ids.header()? {
             let [high, low, word] = record.key;
             let id = [high, low];
-            let rank = ids.value()?.first_chunk().copied().map_or(0, u64::from_le_bytes);
+            let holder = first.filter(|(held, _)| *held == id).map(|(_, place)| place);
             // Who has an id stands before those who name it, by line.
-            match (first.as_ref().filter(|first| first.id == id), word & NAMED != 0) {
-                (Some(first), true) => push_link(&mut links, word & !NAMED, Link::Cause(first.rank))?,
-                // Nobody in the file has the id: the store holds it, or nobody does.
-                (None, true) => {}
-                (Some(first), false) => {
-                    clash(Clash { line: word, first_line: first.line });
-                    push_link(&mut links, rank, Link::Refused)?;
+            if word & NAMED != 0 {
+                // Where nobody in the file has the id, the store holds it, or nobody does.
+                if let Some(holder) = holder {
+                    links.push(word & !NAMED, Link::Cause(holder.rank))?;
                 }
-                (None, false) => first = Some(First { id, line: word, rank }),
+                continue;
+            }
+            let mut numbers = ids.value()?.as_chunks().0.iter().copied().map(u64::from_le_bytes);
+            let (rank, position) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+            let place = Place { line: word, rank, position };
+            match holder {
+                Some(holder) => {
+                    let link = again(holder, place)?;
+                    links.push(rank, link)?;
+                }
+                None => first = Some((id, place)),
             }
         }
-        links.finish(|first| first)
+        Ok(())
     }
-}
-
-fn push_link(links: &mut Sorter, rank: u64, link: Link) -> Result<()> {
-    if links.is_full() {
-        links.spill(|first| first)?;
-    }
-    let [second, third] = link.words();
-    links.push([rank, second, third], |_| {})
 }
 
 /// Stands for an id in the sort: a UUID itself, or 128 bits of the text's BLAKE3.

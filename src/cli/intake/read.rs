@@ -3,12 +3,13 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use super::against::Against;
 use super::faults::Faults;
 use super::hosts::Hosts;
 use super::record;
 use crate::cli::sort::{Sorted, Sorter};
 use crate::codec::{Lines, parse_event, read_event};
-use crate::contract::{Event, Result, TypeRegistry, UnknownTypes};
+use crate::contract::{Code, Event, Result, TypeRegistry, UnknownTypes};
 
 /// Memory of the sort.
 const SORT_BYTES: usize = 64 << 20;
@@ -38,6 +39,24 @@ impl Rules {
             Self::Envelope => parse_event(text),
         }
     }
+
+    /// Reads a line's event. One that is held already is taken whatever is known of its type here, since it
+    /// is a duplicate; `holds` is asked about events that only their type or payload speaks against.
+    ///
+    /// # Errors
+    /// Those of `holds`; inside, what the line breaks first.
+    pub(crate) fn read_or_held(
+        &self,
+        text: &[u8],
+        holds: impl FnOnce(&Event) -> Result<bool>,
+    ) -> Result<Result<Event>> {
+        let refusal = match self.read(text) {
+            Err(error) if matches!(error.code(), Code::Type | Code::Payload) => error,
+            read => return Ok(read),
+        };
+        let Ok(event) = parse_event(text) else { return Ok(Err(refusal)) };
+        Ok(if holds(&event)? { Ok(event) } else { Err(refusal) })
+    }
 }
 
 /// The good lines of a file: their events by `(host, seq, line)`.
@@ -52,8 +71,15 @@ pub(crate) struct Intake {
 /// Reads lines of events up to the end of the input.
 ///
 /// # Errors
-/// Kind `Io` when the input or a temporary file in `dir` cannot be used. Bad lines go to `faults`.
-pub(crate) fn read(input: impl BufRead, rules: &Rules, dir: &Path, faults: &mut Faults) -> Result<Intake> {
+/// Kind `Io` when the input or a temporary file in `dir` cannot be used, and what the store reports. Bad
+/// lines go to `faults`.
+pub(crate) fn read(
+    input: impl BufRead,
+    rules: &Rules,
+    against: &Against,
+    dir: &Path,
+    faults: &mut Faults,
+) -> Result<Intake> {
     let mut hosts = Hosts::default();
     let mut sorter = Sorter::new(dir, SORT_BYTES);
     let mut lines = Lines::new(input);
@@ -61,7 +87,10 @@ pub(crate) fn read(input: impl BufRead, rules: &Rules, dir: &Path, faults: &mut 
     while let Some(line) = lines.next_line()? {
         count += 1;
         let number = line.number;
-        let event = line.text.and_then(|text| rules.read(text));
+        let event = match line.text {
+            Ok(text) => rules.read_or_held(text, |event| against.holds(event))?,
+            Err(error) => Err(error),
+        };
         match event.and_then(|event| Ok((hosts.number(&event.host)?, event))) {
             Ok((host, event)) => {
                 if sorter.is_full() {

@@ -59,7 +59,7 @@ pub(super) fn read(host: &HostId, seq: u64, value: &[u8]) -> Result<Event> {
     bytes.event(host, Seq::new(seq)?).ok_or_else(broken)
 }
 
-fn broken() -> Error {
+pub(super) fn broken() -> Error {
     Error::io("a temporary file was changed", std::io::ErrorKind::InvalidData.into())
 }
 

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::{Range, RangeInclusive};
 
-use super::ids::Link;
+use super::links::Link;
 use super::resolve::{Arranged, Lane};
 use crate::cli::sort::{Record, Records};
 use crate::contract::Result;
@@ -30,7 +30,7 @@ pub(super) fn window_bytes(lanes: usize) -> (usize, bool) {
 pub(crate) enum Verdict {
     /// It goes in.
     New,
-    /// It is held already.
+    /// It is held already, or an earlier line is the same event.
     Duplicate,
     /// It was reported as refused.
     Refused,
@@ -42,7 +42,7 @@ pub(crate) struct Turn {
     pub(super) lane: usize,
     pub(super) rank: u64,
     pub(super) verdict: Verdict,
-    /// A cause of it that is in the file comes later.
+    /// A cause of it that is in the file comes later, or a held event has it as a cause.
     pub(super) early: bool,
 }
 
@@ -58,8 +58,8 @@ struct Progress {
     head: Option<Verdict>,
     /// Causes of that event in other lanes that may not have gone in yet.
     open: Vec<u64>,
-    /// A cause of that event comes later in its own lane.
-    own_later: bool,
+    /// A cause of that event comes later in its own lane, or a held event names it.
+    is_early: bool,
     /// Lanes that wait for an event of this one: its rank and the lane.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
 }
@@ -88,7 +88,7 @@ impl Schedule {
             ahead: None,
             head: None,
             open: Vec::new(),
-            own_later: false,
+            is_early: false,
             waiting: BinaryHeap::new(),
         };
         Self {
@@ -164,7 +164,7 @@ impl Schedule {
         let lane = self.lanes.get_mut(number)?;
         let rank = lane.next;
         let verdict = lane.head.take().unwrap_or(Verdict::New);
-        let early = forced || lane.own_later;
+        let early = forced || lane.is_early;
         lane.next += 1;
         let mut woken = Vec::new();
         while lane.waiting.peek().is_some_and(|Reverse((cause, _))| *cause <= rank) {
@@ -189,29 +189,30 @@ impl Progress {
         }
         let mut verdict = Verdict::New;
         self.open.clear();
-        self.own_later = false;
+        self.is_early = false;
         loop {
             let link = match self.ahead.take() {
                 Some(link) => Some(link),
                 None => self.links.header()?,
             };
             let Some(link) = link else { break };
-            let [rank, second, third] = link.key;
+            let (rank, what) = Link::read(link);
             if rank > self.next {
                 self.ahead = Some(link);
                 break;
             }
-            match Link::read([second, third]) {
-                Link::Duplicate => verdict = Verdict::Duplicate,
+            match what {
+                Link::Duplicate | Link::Repeat(_) => verdict = Verdict::Duplicate,
                 Link::Refused => verdict = Verdict::Refused,
                 // A cause that its own lane brings later can only come too late: nobody waits for it.
-                Link::Cause(cause) if self.ranks.contains(&cause) => self.own_later |= cause >= self.next,
+                Link::Cause(cause) if self.ranks.contains(&cause) => self.is_early |= cause >= self.next,
                 Link::Cause(cause) => self.open.push(cause),
+                Link::Awaited(_) => self.is_early = true,
             }
         }
         if verdict != Verdict::New {
             self.open.clear();
-            self.own_later = false;
+            self.is_early = false;
         }
         self.head = Some(verdict);
         Ok(())

@@ -45,7 +45,7 @@ pub enum UnknownTypes {
     /// It is refused with `TYPE`.
     #[default]
     Refuse,
-    /// It is taken as it is, its payload unchecked.
+    /// It is taken as it is, its payload unchecked, if the type is `family.kind`.
     Accept,
 }
 
@@ -88,10 +88,7 @@ impl TypeRegistry {
         F: Fn(&Json<'_>) -> Result<(), PayloadFault> + Send + Sync + 'static,
     {
         check_type_name(name)?;
-        if !name.split_once('.').is_some_and(|(family, kind)| !family.is_empty() && !kind.is_empty()) {
-            let message = format!("an event type is `family.kind`, not {}", shown(name));
-            return Err(Error::invalid(Code::Type, message));
-        }
+        check_parts(name)?;
         if self.contains(name) {
             return Err(Error::invalid(Code::Type, format!("the type {} is registered", shown(name))));
         }
@@ -116,10 +113,16 @@ impl TypeRegistry {
     /// Checks that an event may carry a type.
     pub(crate) fn check_type(&self, name: &str, unknown: UnknownTypes) -> Result<()> {
         check_type_name(name)?;
-        if unknown == UnknownTypes::Refuse && !self.contains(name) {
-            return Err(Error::invalid(Code::Type, format!("the type {} is not registered", shown(name))));
+        if self.contains(name) {
+            return Ok(());
         }
-        Ok(())
+        check_parts(name)?;
+        match unknown {
+            UnknownTypes::Accept => Ok(()),
+            UnknownTypes::Refuse => {
+                Err(Error::invalid(Code::Type, format!("the type {} is not registered", shown(name))))
+            }
+        }
     }
 
     /// Checks the payload of an event whose type was checked. An unknown type accepts any payload.
@@ -159,6 +162,15 @@ pub(crate) fn check_type_name(name: &str) -> Result<()> {
         return Err(Error::invalid(Code::Limit, message));
     }
     Ok(())
+}
+
+/// Checks that a name consists of a family and a kind.
+fn check_parts(name: &str) -> Result<()> {
+    if name.split_once('.').is_some_and(|(family, kind)| !family.is_empty() && !kind.is_empty()) {
+        return Ok(());
+    }
+    let message = format!("an event type is `family.kind`, not {}", shown(name));
+    Err(Error::invalid(Code::Type, message))
 }
 
 /// Quotes a type for a message, its control characters escaped.

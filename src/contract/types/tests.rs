@@ -15,6 +15,9 @@ fn v1_holds_the_contract() {
         assert_eq!(registry.check_type(name, UnknownTypes::Refuse).unwrap_err().code(), Code::Type);
     }
     assert!(registry.check_type("app.opened", UnknownTypes::Accept).is_ok());
+    for name in ["opened", ".opened", "app."] {
+        assert_eq!(registry.check_type(name, UnknownTypes::Accept).unwrap_err().code(), Code::Type);
+    }
     assert_eq!(registry.check_type("", UnknownTypes::Accept).unwrap_err().code(), Code::Type);
     let long = "x".repeat(TYPE_BYTES_MAX + 1);
     assert_eq!(registry.check_type(&long, UnknownTypes::Accept).unwrap_err().code(), Code::Limit);

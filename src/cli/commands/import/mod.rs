@@ -1,6 +1,5 @@
 //! `import`: a file of events, in any order.
 
-mod against;
 mod batch;
 mod report;
 mod sorted;
@@ -9,21 +8,26 @@ mod stream;
 use std::path::PathBuf;
 
 use crate::cli::args::{Shared, Writing};
-use crate::cli::exit::{Exit, Outcome};
+use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::input::Input;
 use crate::cli::intake::Rules;
 use crate::cli::open;
-use crate::cli::output::Output;
-use crate::contract::TypeRegistry;
-use crate::store::{Durability, Options};
+use crate::cli::output::{Chain, Output, plain};
+use crate::contract::{ErrorKind, TypeRegistry};
+use crate::store::{Durability, Options, Store};
 
+pub(crate) use report::Report;
 pub(crate) use sorted::{How, sorted};
 
 const EXAMPLES: &str = "\
 Lines that cannot go in are named with their number and the reason. Then nothing of the file is stored, \
 unless --lenient says otherwise. An event that is held already, or stands in the file twice, is a \
-duplicate and no error. An id, or a host and seq, that comes again with other content is an error of \
-the later line.
+duplicate and no error. An id that comes again with other content is an error of the later line, and so \
+is a host and seq that comes again with another id. A line that is refused takes no host and seq from a \
+later one.
+
+An import that is interrupted, by Ctrl-C or a full disk, leaves the events that were stored until then. \
+Import the file again to finish: what is held is a duplicate.
 
 Examples:
   causelog import run.jsonl
@@ -74,13 +78,59 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
     let input = Input::open(&args.file)?;
     let rules = Rules::Append { registry: TypeRegistry::v1(), unknown };
     let temp_dir = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let report = if args.stream {
-        stream::stream(&store, input, &rules, args.lenient, output)?
+    let before = store.snapshot()?.len();
+    let mut report = Report::default();
+    let outcome = if args.stream {
+        stream::stream(&store, input, &rules, args.lenient, &mut report, output)
     } else {
         let how = How { lenient: args.lenient, dry_run: args.dry_run, temp_dir };
-        sorted(&store, input, &rules, &how, output)?
+        sorted(&store, input, &rules, &how, &mut report, output)
     };
-    store.close()?;
+    if let Err(failure) = outcome {
+        tell_what_is_stored(&store, before, report, output)?;
+        return Err(failure);
+    }
     report.show(output)?;
+    output.flush()?;
+    close(store, output)?;
     Ok(if report.refused == 0 { Exit::Fine } else { Exit::No })
+}
+
+/// Says how far an import came that ended in an error, which is reported next.
+fn tell_what_is_stored(
+    store: &Store,
+    before: u64,
+    mut report: Report,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    // What was acknowledged, and not what was counted: a batch can fail in its middle.
+    report.stored = store.snapshot()?.len().saturating_sub(before);
+    if report.stored == 0 {
+        return Ok(());
+    }
+    report.lines = report.lines.max(report.stored + report.duplicates + report.refused);
+    report.hold_back_the_rest();
+    report.show(output)?;
+    let kept =
+        if store.sync().is_ok() { "are stored" } else { "are stored, but may not outlast a power cut" };
+    output.warn(format_args!(
+        "the import ended early: {} of its events {kept}; importing the file again goes on from there",
+        report.stored
+    ));
+    Ok(())
+}
+
+/// Closes the store. Every event that was reported is safe by now, so what fails here costs the next open time
+/// and nothing else, unless it is damage.
+fn close(store: Store, output: &mut Output) -> Result<(), Failure> {
+    match store.close() {
+        Err(error) if error.kind() != ErrorKind::Corrupt => {
+            output.warn(format_args!(
+                "the events are safe, but the store was not closed cleanly and opens more slowly next time: {}",
+                plain(&Chain(&error).to_string())
+            ));
+            Ok(())
+        }
+        closed => Ok(closed?),
+    }
 }

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 
 use crate::cli::exit::Failure;
 use crate::cli::input::Input;
-use crate::cli::intake::{Causal, Faults, Rules, read, resolve};
+use crate::cli::intake::{Against, Arranged, Causal, Faults, Rules, read, resolve};
 use crate::cli::output::{Output, report_faults};
 use crate::cli::progress::Unit;
 use crate::store::Store;
 
-use super::against::Judge;
 use super::batch::Batch;
-use super::report::Report;
+use super::report::{Report, hint};
 
 /// What is done about bad lines, and where.
 #[derive(Clone, Debug)]
@@ -24,7 +23,8 @@ pub(crate) struct How {
     pub(crate) temp_dir: PathBuf,
 }
 
-/// Reads, checks, sorts and stores; reports bad lines on the way.
+/// Reads, checks, sorts and stores; reports bad lines on the way. `report` counts what was done, also where
+/// it ends in an error.
 ///
 /// Everything that can be known beforehand is: a line that the store itself refuses later was made
 /// bad by something that nobody could see in the file, and ends an import that is not lenient.
@@ -33,46 +33,62 @@ pub(crate) fn sorted(
     input: Input,
     rules: &Rules,
     how: &How,
+    report: &mut Report,
     output: &mut Output,
-) -> Result<Report, Failure> {
+) -> Result<(), Failure> {
+    report.dry_run = how.dry_run;
     let mut faults = Faults::default();
+    let against = Against::store(store.snapshot()?)?;
     let bar = output.bar("reading", Unit::Bytes, input.bytes);
-    let intake = read(input.watched(&bar), rules, &how.temp_dir, &mut faults)?;
+    let intake = read(input.watched(&bar), rules, &against, &how.temp_dir, &mut faults)?;
     drop(bar);
 
-    let mut report = Report { lines: intake.lines, dry_run: how.dry_run, ..Report::default() };
-    let judge = Judge::new(store.snapshot()?)?;
+    report.lines = intake.lines;
     let bar = output.bar("checking", Unit::Count, Some(intake.lines));
-    let arranged = resolve(intake, &how.temp_dir, &mut faults, |event| {
-        bar.advance(1);
-        judge.judge(event)
-    })?;
-    drop((bar, judge));
+    let arranged = resolve(intake, &how.temp_dir, &mut faults, &against, || bar.advance(1))?;
+    drop((bar, against));
     report.duplicates = arranged.duplicates;
-
-    let goes_in = report.lines - report.duplicates - faults.count();
-    if faults.count() > 0 && !how.lenient {
-        // Nothing goes in.
-    } else if how.dry_run {
-        report.stored = goes_in;
-    } else {
-        let bar = output.bar("storing", Unit::Count, Some(goes_in));
-        let mut batch = Batch::new(store, how.lenient);
-        let mut causal = Causal::new(&arranged);
-        let mut all = true;
-        while all && let Some(due) = causal.next()? {
-            batch.push(due.line, due.event);
-            bar.advance(1);
-            if batch.is_full() {
-                all = batch.flush(&mut report, &mut faults)?;
-            }
-        }
-        if all {
-            batch.flush(&mut report, &mut faults)?;
-        }
-        store.sync()?;
-    }
     report.refused = faults.count();
+    report.hold_back_the_rest();
+
+    let outcome = if faults.count() > 0 && !how.lenient {
+        // Nothing goes in.
+        Ok(())
+    } else if how.dry_run {
+        report.stored = report.held_back;
+        Ok(())
+    } else {
+        put(store, &arranged, how.lenient, &mut faults, report, output)
+    };
+    report.refused = faults.count();
+    report.hold_back_the_rest();
     report_faults(&faults, output);
-    Ok(report)
+    hint(rules, &faults, output);
+    outcome
+}
+
+/// Stores what can go in, and makes it safe.
+fn put(
+    store: &Store,
+    arranged: &Arranged,
+    lenient: bool,
+    faults: &mut Faults,
+    report: &mut Report,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let bar = output.bar("storing", Unit::Count, Some(report.held_back));
+    let mut batch = Batch::new(store, lenient);
+    let mut causal = Causal::new(arranged);
+    let mut all = true;
+    while all && let Some(due) = causal.next()? {
+        batch.push(due.line, due.event);
+        bar.advance(1);
+        if batch.is_full() {
+            all = batch.flush(report, faults)?;
+        }
+    }
+    if all {
+        batch.flush(report, faults)?;
+    }
+    Ok(store.sync()?)
 }

@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
 
 use causelog::order::{Cycle, OrderError, linearize, well_formed};
 use causelog::{EventFields, IdRef, Seq};
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use crate::harness::path;
 
 /// An event as the vectors write it: `[id, host, seq, [causes]]`.
 #[derive(Clone, Deserialize)]
@@ -69,11 +70,6 @@ struct Big {
     last: Vec<String>,
 }
 
-fn path(file: &str) -> PathBuf {
-    let bundled = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/conformance");
-    std::env::var_os("CAUSELOG_CONFORMANCE").map_or_else(bundled, PathBuf::from).join(file)
-}
-
 /// The answer in the vectors' form.
 fn answer(events: &[Row]) -> Value {
     match linearize(events) {
@@ -88,7 +84,8 @@ fn answer(events: &[Row]) -> Value {
 }
 
 fn run(file: &str) {
-    let text = std::fs::read_to_string(path(file)).unwrap();
+    let Some(path) = path(file) else { return };
+    let text = std::fs::read_to_string(path).unwrap();
     let (mut ran, mut differences) = (0, Vec::new());
     for line in text.lines().filter(|line| !line.is_empty()) {
         let case: Case = serde_json::from_str(line).unwrap();
@@ -154,7 +151,8 @@ fn linearize_repeated_ids_vectors() {
 #[test]
 fn linearize_big_vectors() {
     let mut text = String::new();
-    let file = File::open(path("linearize_big.json.gz")).unwrap();
+    let Some(path) = path("linearize_big.json.gz") else { return };
+    let file = File::open(path).unwrap();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
     let cases: Vec<Big> = serde_json::from_str(&text).unwrap();
     for case in &cases {

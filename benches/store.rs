@@ -1,8 +1,9 @@
 //! A store's figures: appending, importing, opening, reading, putting in order, replaying.
 //!
-//! `CAUSELOG_BENCH_EVENTS` sets the size of the store that is read (default 100,000; the table in `docs/benchmarks.md`
-//! has 1,000,000). Files lie in the system's temporary directory, or where `CAUSELOG_BENCH_DIR` says: put it on the disk that
-//! is to be measured.
+//! `CAUSELOG_BENCH_EVENTS` sets the size of the store that is opened and read (default 100,000; the tables in
+//! `docs/benchmarks.md` say theirs). With 1,000,000 all of it takes some minutes: imports stay at 100,000, each of whose
+//! samples makes a store of its own. Files lie in the system's temporary directory, or where `CAUSELOG_BENCH_DIR` says:
+//! put it on the disk that is to be measured.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +22,7 @@ use causelog::{
     BatchMode, Durability, Event, EventFields, EventId, HostId, JsonText, NoResolver, Options, ReplayOptions,
     Seq, Store, TypeRegistry, UnknownTypes, read_event, replay, write_event,
 };
-use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 
 const HOSTS: u64 = 8;
 
@@ -75,12 +76,28 @@ fn line(n: u64) -> Vec<u8> {
 }
 
 fn fill(path: &Path, events: u64) -> Store {
-    let store = Store::open_or_create(path, Options::new().durability(Durability::Os)).unwrap();
-    let batch: Vec<Event> = (0..events).map(event).collect();
-    for chunk in batch.chunks(1000) {
-        store.append_batch(chunk, BatchMode::StopAtFirst).unwrap().into_result().unwrap();
+    // Without a thread of its own, so that the store is at rest between calls and can be copied.
+    let options = Options::new().durability(Durability::Os).background(false);
+    let store = Store::open_or_create(path, options).unwrap();
+    for start in (0..events).step_by(1000) {
+        let batch: Vec<Event> = (start..events.min(start + 1000)).map(event).collect();
+        store.append_batch(&batch, BatchMode::StopAtFirst).unwrap().into_result().unwrap();
     }
     store
+}
+
+/// Copies a store's files as they are: what a kill at this moment leaves.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }
 
 fn append(c: &mut Criterion) {
@@ -137,7 +154,7 @@ fn own_chain(host: u64, n: u64) -> Event {
 }
 
 fn import(c: &mut Criterion) {
-    let events = events_max();
+    let events = events_max().min(100_000);
     let lines: Vec<Vec<u8>> = (0..events).map(line).collect();
     let registry = TypeRegistry::v1();
     let mut group = c.benchmark_group("import");
@@ -175,11 +192,12 @@ fn import(c: &mut Criterion) {
 }
 
 fn open(c: &mut Criterion) {
-    let (clean, killed) = (dir(), dir());
-    let (clean, killed) = (clean.path().join("s"), killed.path().join("s"));
-    fill(&clean, events_max()).close().unwrap();
-    // Leaking the handle leaves the store as a kill would: no watermark, no checkpoint of the last segment.
-    std::mem::forget(fill(&killed, events_max()));
+    let dir = dir();
+    let [clean, killed, again] = ["clean", "killed", "again"].map(|name| dir.path().join(name));
+    let store = fill(&clean, events_max());
+    store.sync().unwrap();
+    copy(&clean, &killed);
+    store.close().unwrap();
     let json: u64 = (0..events_max()).map(|n| line(n).len() as u64 + 1).sum();
     let stats = Store::open_read_only(&clean, Options::new()).unwrap().stats().unwrap();
     println!(
@@ -188,7 +206,7 @@ fn open(c: &mut Criterion) {
         json as f64 / events_max() as f64
     );
     let mut group = c.benchmark_group("open");
-    group.sample_size(10);
+    group.sample_size(10).warm_up_time(Duration::from_secs(1)).sampling_mode(SamplingMode::Flat);
     group.bench_function("read_only_after_close", |b| {
         b.iter(|| Store::open_read_only(&clean, Options::new()).unwrap().snapshot().unwrap().len());
     });
@@ -206,6 +224,21 @@ fn open(c: &mut Criterion) {
     });
     group.bench_function("read_only_after_kill", |b| {
         b.iter(|| Store::open_read_only(&killed, Options::new()).unwrap().snapshot().unwrap().len());
+    });
+    // What opening for writing finds it puts right: each sample has a store of its own.
+    group.bench_function("write_after_kill", |b| {
+        b.iter_custom(|iterations| {
+            let mut took = Duration::ZERO;
+            for _ in 0..iterations {
+                copy(&killed, &again);
+                let start = Instant::now();
+                let store = Store::open(&again, Options::new().background(false)).unwrap();
+                took += start.elapsed();
+                drop(store);
+                std::fs::remove_dir_all(&again).unwrap();
+            }
+            took
+        });
     });
     group.finish();
 }

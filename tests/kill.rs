@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use causelog::{Appended, BatchMode, Durability, Event, EventId, Options, Store, verify};
+use causelog::{Appended, BatchMode, Durability, Event, EventId, Options, SegmentForm, Store, verify};
 
 use support::{Random, env_number, held, ids, in_order, named};
 
@@ -141,6 +141,7 @@ fn killed_at_random_moments_it_keeps_what_it_acknowledged() {
     let seed = env_number("CAUSELOG_KILL_SEED", 1);
     let mut random = Random(seed);
     let (mut events, mut acked_total, mut torn, mut segments) = (0, 0, 0, 0);
+    let (mut opened_rounds, mut sealed) = (0, 0);
     let mut dir = tempfile::tempdir().unwrap();
     let mut before = BTreeMap::new();
     for round in 0..rounds {
@@ -166,7 +167,10 @@ fn killed_at_random_moments_it_keeps_what_it_acknowledged() {
                 continue;
             }
         };
+        opened_rounds += u64::from(!acked.is_empty());
         let count = check(&store, &acked, &mut before);
+        let parts = store.stats().unwrap().segments;
+        sealed += parts.iter().filter(|segment| segment.form == SegmentForm::Sealed).count();
         torn += u64::from(store.opening().torn.is_some());
         if round % 2 == 1 {
             for host in 0..THREADS {
@@ -186,6 +190,12 @@ fn killed_at_random_moments_it_keeps_what_it_acknowledged() {
             events += count;
             acked_total += acked.values().sum::<u64>();
         }
+    }
+    // A loop that kills before anything was acknowledged shows nothing.
+    if rounds >= ROUNDS_A_STORE {
+        assert!(opened_rounds * 4 > rounds, "{opened_rounds} of {rounds} rounds met acknowledged events");
+        assert!(acked_total > 0 && events >= acked_total, "{acked_total} acknowledged, {events} held");
+        assert!(sealed > 0, "no segment was ever sealed");
     }
     println!(
         "{rounds} kills with seed {seed}: {events} events held, {acked_total} of them acknowledged, in {segments} \

@@ -123,6 +123,45 @@ fn first_names(group: &str) -> Vec<String> {
     names
 }
 
+/// How many directories below `src` the module of a file stands.
+fn depth(name: &str) -> usize {
+    let path = name.strip_suffix(".rs").unwrap();
+    path.strip_suffix("/mod").unwrap_or(path).split('/').count()
+}
+
+/// Paths that climb out of their layer to a sibling of it: `super` once for each module above, and once more. Modules
+/// that stand in the file itself are one deeper, which `nested` allows for.
+fn escapes(name: &str, code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut nested: Vec<usize> = Vec::new();
+    let mut braces = 0usize;
+    for line in code.lines() {
+        let opens_module = line.trim_end().ends_with('{')
+            && line.split(|c| !is_word(c)).find(|word| !["", "pub", "crate", "in"].contains(word))
+                == Some("mod");
+        if opens_module {
+            nested.push(braces);
+        }
+        let mut rest = line;
+        while let Some(at) = rest.find("super::") {
+            let fresh = rest[..at].chars().next_back().is_none_or(|c| !is_word(c));
+            let mut climbs = 0;
+            rest = &rest[at..];
+            while let Some(further) = rest.strip_prefix("super::") {
+                climbs += 1;
+                rest = further;
+            }
+            if fresh && climbs >= depth(name) + nested.len() {
+                found.push(rest.chars().take_while(|c| is_word(*c)).collect());
+            }
+        }
+        braces += line.matches('{').count();
+        braces = braces.saturating_sub(line.matches('}').count());
+        nested.retain(|outside| braces > *outside);
+    }
+    found
+}
+
 fn rank(layer: &str) -> Option<u8> {
     RANKS.iter().find(|(name, _)| *name == layer).map(|(_, rank)| *rank)
 }
@@ -148,6 +187,27 @@ fn layers_use_only_what_stands_to_their_right() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nobody_climbs_out_of_a_layer() {
+    let climbs = |source: &Source| -> Vec<String> {
+        let paths = escapes(&source.name, &source.code());
+        paths.iter().map(|used| format!("{}: `super` leads to `{used}`", source.name)).collect()
+    };
+    let wrong: Vec<String> = sources().iter().filter(|source| !source.is_above()).flat_map(climbs).collect();
+    assert!(wrong.is_empty(), "say `crate::`, which is checked:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn climbing_is_found() {
+    let code = "use super::super::store::Store;\nuse super::view;\nfn f() { super::super::io::x() }";
+    assert_eq!(escapes("log/a.rs", code), ["store", "io"]);
+    assert!(escapes("log/repair/a.rs", code).is_empty());
+    assert_eq!(escapes("log/mod.rs", "use super::store;"), ["store"]);
+    let inside = "mod tests {\n    use super::super::tail;\n    fn f() { super::super::super::codec::x(); }\n}\n\
+                  use super::super::io;";
+    assert_eq!(escapes("log/a.rs", inside), ["codec", "io"]);
 }
 
 #[test]
@@ -207,6 +267,15 @@ fn the_code_map_leads_to_files() {
     };
     let dead: Vec<&String> = files.iter().filter(is_dead).collect();
     assert!(dead.is_empty(), "docs/architecture.md names files that do not exist: {dead:?}");
+    // Tests stand beside what they test, a `mod.rs` is a list of modules, and one row stands for all verbs.
+    let needs_no_row = |name: &str| {
+        let is_verb = name.strip_prefix("cli/commands/").is_some_and(|file| !file.contains('/'));
+        name.contains("tests") || name.ends_with("/mod.rs") || is_verb
+    };
+    let is_unmapped =
+        |source: &&Source| !source.is_above() && !needs_no_row(&source.name) && !files.contains(&source.name);
+    let unmapped: Vec<&str> = sources.iter().filter(is_unmapped).map(|source| &*source.name).collect();
+    assert!(unmapped.is_empty(), "docs/architecture.md has no row for {unmapped:?}");
 }
 
 /// The lines of the first block that a fence opens, without those that are hidden or empty.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 
 use super::commands;
 
@@ -20,10 +20,12 @@ Exit codes:
   0  fine
   1  the answer is no: a replay failed, an event was refused, the thing asked for is absent
   2  the command line is wrong, or there is no store
-  3  a torn tail (verify finds one, repair cuts it; other verbs warn and go on)
-  4  damage: bytes on disk are not what was written
+  3  the end of the log is torn (verify finds that, repair cuts it; other verbs warn and go on)
+  4  damage: bytes on disk are not what was written; verbs that read give what is left
   5  the operating system refused (no such file, a full disk), or the store is of a newer format
   6  another process holds the store";
+
+const STORE: &str = "Directory of the store [env: CAUSELOG_STORE] [default: ./causelog]";
 
 /// An event store for AI agents: one order without a clock, nothing lost.
 #[derive(Debug, Parser)]
@@ -36,11 +38,26 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+impl Cli {
+    /// Reads the command line of this process.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::line().try_get_matches()?)
+    }
+
+    /// Returns the whole command line, where verbs that use no store, or not the common one, say so.
+    fn line() -> clap::Command {
+        let store = || Arg::new("store").long("store").value_name("DIR").value_parser(value_parser!(PathBuf));
+        let own = "Directory of the store, which is kept [default: a new one among temporary files]";
+        Self::command()
+            .mut_subcommand("gen", |verb| verb.arg(store().hide(true)))
+            .mut_subcommand("demo", |verb| verb.arg(store().display_order(100).help(own)))
+    }
+}
+
 /// Options of every verb.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Shared {
-    /// Directory of the store [env: `CAUSELOG_STORE`] [default: ./causelog]
-    #[arg(long, global = true, value_name = "DIR", display_order = 100)]
+    #[arg(long, global = true, value_name = "DIR", display_order = 100, help = STORE)]
     pub(crate) store: Option<PathBuf>,
     /// Write JSON: one object, listings as JSON lines, errors as {"error": {...}} on standard error
     #[arg(long, global = true, display_order = 101)]
@@ -61,42 +78,25 @@ impl Shared {
     }
 }
 
-/// The verbs.
+/// The verbs. What each says of itself stands above its arguments: a line here would replace all of it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make an empty store
     Init(commands::init::Args),
-    /// Put a file of events into the store
     Import(commands::import::Args),
-    /// Write all events, as JSON lines
     Export(commands::export::Args),
-    /// Append one event
     Append(commands::append::Args),
-    /// Show one event
     Get(commands::get::Args),
-    /// Show the order
     Log(commands::log::Args),
-    /// Show a host's events by seq
     Range(commands::range::Args),
-    /// Show the highest seq held of each host
     Cursor(commands::cursor::Args),
-    /// Show the events beyond a cursor
     Since(commands::since::Args),
-    /// Show an event and everything it came from
     Ancestry(commands::ancestry::Args),
-    /// Check a run: its order, invariants I1 to I7, its references
     Replay(commands::replay::Args),
-    /// Read every byte of the store and check it; changes nothing
     Verify(commands::verify::Args),
-    /// Cut what cannot be read, and keep a copy of it
     Repair(commands::repair::Args),
-    /// Drop the index and build it again from the log
     Reindex(commands::reindex::Args),
-    /// Show what the store holds
     Stats(commands::stats::Args),
-    /// Write a synthetic log to standard output
     Gen(commands::r#gen::Args),
-    /// Show what causelog does, on a recorded run
     Demo(commands::demo::Args),
 }
 
@@ -137,13 +137,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        Cli::line().debug_assert();
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) enum Exit {
     No = 1,
     /// The command line is wrong, or names a store that does not exist.
     Usage = 2,
-    /// A torn tail was found (`verify`) or cut (`repair`).
+    /// A torn tail was found (`verify`) or cut (`repair`). What is missing, if anything, was named.
     Torn = 3,
     /// Bytes on disk are not what was written.
     Damage = 4,
@@ -25,6 +25,14 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// Ends a verb whose answer is known once its last words are out: a reader that left changes no answer.
+    pub(crate) fn after(self, said: Result<(), Failure>) -> Outcome {
+        match said {
+            Ok(()) | Err(Failure::Closed) => Ok(self),
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// Returns the code that an error of a kind ends the process with.
     pub(crate) fn of(kind: ErrorKind) -> Self {
         match kind {
@@ -97,5 +105,7 @@ mod tests {
             panic!("a full disk is an error");
         };
         assert_eq!(Exit::of(error.kind()), Exit::Io);
+        assert_eq!(Exit::No.after(Err(Failure::Closed)).unwrap(), Exit::No);
+        assert!(Exit::No.after(Err(Failure::Error(error))).is_err());
     }
 }

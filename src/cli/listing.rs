@@ -9,7 +9,8 @@ use super::args::Listing;
 use super::exit::Failure;
 use super::output::{Output, Tone, plain};
 use crate::codec::write_event;
-use crate::contract::{Error, EventFields, IdForm, IdRef, Result, write_number};
+use crate::contract::{Error, EventFields, Result, write_number};
+use crate::store::Snapshot;
 
 /// Widths of the first columns, which later lines only widen.
 const PLACE_WIDTH: usize = 18;
@@ -26,8 +27,11 @@ pub(crate) enum Form {
     Summary,
 }
 
-/// Writes events up to the limit; returns how many.
+/// Writes events up to the limit; returns how many. `snapshot` says where their causes stand.
+///
+/// Cost of a line for people: a look-up for each cause that it names.
 pub(crate) fn list<E: EventFields>(
+    snapshot: &Snapshot,
     events: impl Iterator<Item = Result<E>>,
     listing: Listing,
     form: Form,
@@ -41,7 +45,7 @@ pub(crate) fn list<E: EventFields>(
         match (output.is_json(), form) {
             (true, Form::Whole) => lines.whole(&event, output)?,
             (true, Form::Summary) => summary(&event, listing.payload, output)?,
-            (false, _) => lines.line(&event, listing.payload, output)?,
+            (false, _) => lines.line(snapshot, &event, listing.payload, output)?,
         }
         count += 1;
     }
@@ -102,10 +106,16 @@ impl Lines {
         output.bytes(&self.bytes)
     }
 
-    fn line(&mut self, event: &impl EventFields, payload: bool, output: &mut Output) -> Result<(), Failure> {
-        let place = format!("{}#{}", plain(event.host()), event.seq());
+    fn line(
+        &mut self,
+        snapshot: &Snapshot,
+        event: &impl EventFields,
+        payload: bool,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let stands = plain(&place(event)).into_owned();
         let kind = plain(event.kind());
-        self.place = self.place.max(place.chars().count());
+        self.place = self.place.max(stands.chars().count());
         self.kind = self.kind.max(kind.chars().count());
         let (place_width, kind_width) = (self.place, self.kind);
         self.text.clear();
@@ -113,14 +123,16 @@ impl Lines {
         let _ = write!(
             self.text,
             "{:place_width$}  {kind:kind_width$}  {}  {}",
-            output.tint(Tone::Name, place),
+            output.tint(Tone::Name, stands),
             output.tint(Tone::Dim, time(event.at())),
-            short(event.id()),
+            plain(&event.id().to_string()),
         );
         for at in 0..event.causes_len().min(CAUSES_MAX) {
             if let Some(cause) = event.cause(at) {
                 self.text.push_str(if at == 0 { " <- " } else { " " });
-                self.text.push_str(&short(cause));
+                let held = snapshot.get(&cause.to_owned())?;
+                let name = held.map_or_else(|| cause.to_string(), |held| place(&held));
+                self.text.push_str(&plain(&name));
             }
         }
         if event.causes_len() > CAUSES_MAX {
@@ -133,6 +145,11 @@ impl Lines {
     }
 }
 
+/// Returns where an event stands, as verbs that take an event read it.
+fn place(event: &impl EventFields) -> String {
+    format!("{}#{}", event.host(), event.seq())
+}
+
 /// Returns the time of an event for people: in UTC, or the bare number where no calendar reaches.
 pub(crate) fn time(at_ms: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "saturates, and no calendar reaches that far")]
@@ -140,18 +157,6 @@ pub(crate) fn time(at_ms: f64) -> String {
     match jiff::Timestamp::from_millisecond(whole) {
         Ok(time) => format!("{time:.3}"),
         Err(_) => at_ms.to_string(),
-    }
-}
-
-/// Returns enough of an id to tell it from others on the screen.
-fn short(id: IdRef<'_>) -> String {
-    match id.form() {
-        IdForm::Uuid([a, b, c, d, ..]) => format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
-        IdForm::Text(text) => {
-            let cut: String = text.chars().take(16).collect();
-            let dots = if cut.len() < text.len() { "…" } else { "" };
-            format!("{}{dots}", plain(&cut))
-        }
     }
 }
 
@@ -164,12 +169,5 @@ mod tests {
         assert_eq!(time(1_790_000_094_975.0), "2026-09-21T14:14:54.975Z");
         assert_eq!(time(-0.5), "1969-12-31T23:59:59.999Z");
         assert_eq!(time(1e300), "1e300".parse::<f64>().unwrap().to_string());
-    }
-
-    #[test]
-    fn ids_are_shortened() {
-        assert_eq!(short(IdRef::new("abe4cce2-1f12-45be-9fb0-23cbd9e4a2bb")), "abe4cce2");
-        assert_eq!(short(IdRef::new("id0")), "id0");
-        assert_eq!(short(IdRef::new("a-long-name-of-an-event")), "a-long-name-of-a…");
     }
 }

@@ -17,15 +17,13 @@ mod sort;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::Cli;
 use output::Output;
 
 /// Runs the command line of this process and returns how the process exits.
 #[must_use]
 pub fn main() -> ExitCode {
-    let exit = match Cli::try_parse() {
+    let exit = match Cli::read() {
         Ok(cli) => {
             let mut output = Output::new(cli.shared.json, cli.shared.quiet);
             let outcome = commands::run(cli.command, &cli.shared, &mut output);

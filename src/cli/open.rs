@@ -42,11 +42,23 @@ pub(crate) fn write(
 /// Turns the absence of a store into a wrong command line: the answer to what was asked is not "no",
 /// there was nobody to ask.
 pub(crate) fn absent(error: Error, dir: &Path) -> Failure {
-    if error.kind() == ErrorKind::NotFound {
+    if let Err(failure) = no_file(dir) {
+        failure
+    } else if error.kind() == ErrorKind::NotFound {
         let dir = dir.display();
         Failure::Usage(format!("there is no store at {dir}; `causelog init --store {dir}` makes one"))
     } else {
         Failure::Error(error)
+    }
+}
+
+/// Refuses a file in a store's place.
+pub(crate) fn no_file(dir: &Path) -> Result<(), Failure> {
+    match std::fs::metadata(dir) {
+        Ok(metadata) if !metadata.is_dir() => {
+            Err(Failure::Usage(format!("{} is not a store: a store is a directory", dir.display())))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -64,6 +76,7 @@ fn pass_on(store: &Store, output: &mut Output) {
         output.warn(format_args!("damage: {finding}"));
     }
     if !report.damage.is_empty() {
-        output.warn("the store only reads until it is repaired; `causelog verify` names all of the damage");
+        output.note_damage();
+        output.warn("the store is damaged: it only reads, and what is read is what is left of it");
     }
 }

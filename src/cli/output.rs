@@ -3,6 +3,7 @@
 //! Invariants:
 //! - With `--json` standard output holds JSON alone: one object, or one a line.
 //! - Colour and bars appear on terminals alone.
+//! - Once damage was told of, no command ends as if it had answered from the whole store: see [`Output::damaged`].
 //! - Text that came from events is printed through [`plain`] wherever people read it, so that it
 //!   cannot drive their terminal.
 
@@ -14,12 +15,16 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
-use super::exit::{Exit, Failure, kind_name};
+use super::exit::{Exit, Failure, Outcome, kind_name};
 use super::intake::Faults;
 use super::progress::{Bar, Unit};
-use crate::contract::Error;
+use crate::contract::{Error, ErrorKind};
 
 const BUFFER_BYTES: usize = 1 << 16;
+
+/// What to do about damage.
+const ON_DAMAGE: &str =
+    "`causelog verify` names the damage, `causelog repair --dry-run` says what can be kept";
 
 /// What the words mean; decides the colour.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +66,8 @@ pub(crate) struct Output {
     out_colour: bool,
     err_colour: bool,
     watched: bool,
+    out_terminal: bool,
+    damaged: bool,
 }
 
 impl fmt::Debug for Output {
@@ -75,20 +82,34 @@ impl Output {
         let (stdout, err) = (io::stdout().lock(), io::stderr());
         let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|value| value != "dumb");
+        let out_terminal = stdout.is_terminal();
         Self {
-            out_colour: colours && !json && stdout.is_terminal(),
+            out_colour: colours && !json && out_terminal,
             err_colour: colours && !json && err.is_terminal(),
             watched: !json && !quiet && err.is_terminal(),
             out: BufWriter::with_capacity(BUFFER_BYTES, stdout),
             err,
             json,
             quiet,
+            out_terminal,
+            damaged: false,
         }
     }
 
     /// Reports whether programs read the output.
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Notes that the store is damaged: what is read is what is left, and the command ends with
+    /// [`Exit::Damage`] whatever it says.
+    pub(crate) fn note_damage(&mut self) {
+        self.damaged = true;
+    }
+
+    /// Reports whether the store is damaged, so that what is read of it may not be all.
+    pub(crate) fn damaged(&self) -> bool {
+        self.damaged
     }
 
     /// Writes bytes to standard output as they are.
@@ -200,9 +221,10 @@ impl Output {
     }
 
     /// Ends the command: flushes, reports what went wrong, and says how the process exits.
-    pub(crate) fn finish(&mut self, outcome: Result<Exit, Failure>) -> Exit {
+    pub(crate) fn finish(&mut self, outcome: Outcome) -> Exit {
         let flushed = self.flush();
-        match outcome.and_then(|exit| flushed.map(|()| exit)) {
+        let mut damaged = self.damaged;
+        let exit = match outcome.and_then(|exit| exit.after(flushed)) {
             Ok(exit) => exit,
             Err(Failure::Closed) => Exit::Fine,
             Err(Failure::Usage(message)) => {
@@ -210,10 +232,21 @@ impl Output {
                 Exit::Usage
             }
             Err(Failure::Error(error)) => {
+                damaged |= error.kind() == ErrorKind::Corrupt;
                 self.error(&error);
                 Exit::of(error.kind())
             }
+        };
+        if !damaged {
+            return exit;
         }
+        self.warn(ON_DAMAGE);
+        if matches!(exit, Exit::Fine | Exit::No) { Exit::Damage } else { exit }
+    }
+
+    /// Shows a bar for long work whose data go to standard output: none where both would share a terminal.
+    pub(crate) fn bar_beside_data(&self, caption: &'static str, unit: Unit, total: Option<u64>) -> Bar {
+        Bar::new(self.watched && !self.out_terminal, caption, unit, total)
     }
 
     /// Shows a bar for long work, if a terminal watches.

@@ -7,6 +7,7 @@ use crate::contract::{Error, ErrorKind, Result};
 
 /// One thing that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Finding {
     /// The file, where one is at fault.

@@ -18,6 +18,7 @@ use crate::io::VfsFile;
 
 /// A torn tail: the end of a log that was being written when the process or the machine stopped.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Torn {
     /// The file.

@@ -29,3 +29,5 @@ pub use report::{Drifted, References, ReplayReport, Totals, Turn, Violation};
 pub use resolve::{NoResolver, Resolver};
 pub use seen::{Arrival, CausePlaces, SeenIds};
 pub use set::{check_invariants, read_events, replay_set};
+#[cfg(feature = "cli")]
+pub(crate) use text::count;

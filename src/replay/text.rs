@@ -91,6 +91,6 @@ fn write_rest(f: &mut fmt::Formatter<'_>, total: u64, named: u64) -> fmt::Result
 }
 
 /// Returns a count with its noun.
-fn count(number: u64, noun: &str) -> String {
+pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -8,11 +8,13 @@ use super::Store;
 use super::opening::{INDEX_FILE, LOG_DIR, lock_for_writing};
 use super::options::Options;
 use super::progress::Progress;
-use crate::contract::{Error, Result};
-use crate::log::IDS_DIR;
+use super::verify::first_damage;
+use crate::contract::{Code, Error, ErrorKind, Result};
+use crate::log::{Finding, IDS_DIR};
 
 /// What was made again.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReindexReport {
     /// Segments read.
@@ -24,26 +26,44 @@ pub struct ReindexReport {
 }
 
 /// Removes the index database, the merged fingerprint tables and the checkpoint, then makes them again from the
-/// segments. Loses nothing; a crash in between only means that the next open makes them. `progress` counts steps.
+/// segments. Loses nothing; a crash in between only means that the next open makes them.
+///
+/// Every byte of the segments is checked first, and a damaged log is left as it is: what is derived is evidence then.
+/// `progress` counts bytes of segments.
 ///
 /// # Errors
-/// `NotFound`; `Locked`; `ReadOnly` when the log is damaged, which wants a repair first; `Io`.
+/// `NotFound`; `Locked`; `Corrupt` when the log is damaged, which wants a repair first; `ReadOnly`; `Io`.
 pub fn reindex(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress) -> Result<ReindexReport> {
     let path = path.as_ref();
-    progress.total(3);
+    let open = || {
+        let store = Store::open(path, options.clone().background(false))?;
+        let found = store.opening();
+        match (found.damage.first(), &found.read_only) {
+            (Some(finding), _) => Err(damaged(path, finding)),
+            (None, Some(reason)) => {
+                Err(Error::new(ErrorKind::ReadOnly, Code::Store, reason.as_str()).at_path(path))
+            }
+            (None, None) => Ok(store),
+        }
+    };
+    let store = open()?;
+    if let Some(finding) = first_damage(path, options, progress)? {
+        return Err(damaged(path, &finding));
+    }
+    store.close()?;
     let dropped = drop_derived(path, options)?;
-    progress.advance(1);
-    let store = Store::open(path, options.clone().background(false))?;
+    let store = open()?;
     store.checkpoint()?;
-    progress.advance(1);
     let stats = store.stats()?;
     store.close()?;
-    progress.advance(1);
     Ok(ReindexReport { segments: stats.segments.len() as u64, events: stats.events, dropped })
 }
 
+fn damaged(path: &Path, finding: &Finding) -> Error {
+    Error::corrupt(format!("the log is damaged: {finding}")).at_path(path)
+}
+
 fn drop_derived(path: &Path, options: &Options) -> Result<u64> {
-    super::opening::must_exist(options, path)?;
     let _locks = lock_for_writing(options, path)?;
     let vfs = &*options.vfs;
     let mut dropped = 0;

@@ -27,6 +27,7 @@ pub enum RepairMode {
 
 /// What was wrong with a store, and what was done about it, or would be.
 #[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RepairReport {
     /// A torn tail that is cut: the last write, which did not complete.
@@ -44,17 +45,10 @@ pub struct RepairReport {
 }
 
 impl RepairReport {
-    /// Returns the verdict on the store as it was found. A tear that took something that had been synced is damage.
+    /// Returns the verdict on the store as it was found: the one that [`verify`](super::verify) gives.
     #[must_use]
     pub fn outcome(&self) -> VerifyOutcome {
-        let confirmed = self.cut.as_ref().is_some_and(|torn| torn.missing_bytes > 0);
-        if !self.findings.is_empty() || self.events_lost > 0 || confirmed {
-            VerifyOutcome::Damaged
-        } else if self.cut.is_some() {
-            VerifyOutcome::Torn
-        } else {
-            VerifyOutcome::Fine
-        }
+        VerifyOutcome::of(self.cut.as_ref(), &self.findings)
     }
 
     fn of(plan: &Plan) -> Self {

@@ -7,6 +7,7 @@ use crate::log::{Finding, Recovered, Torn};
 
 /// What opening a store found and did.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OpenReport {
     /// The store's identity.

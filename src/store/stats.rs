@@ -8,6 +8,7 @@ use crate::log::{IDS_DIR, Part, View};
 
 /// Counts of a store.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Stats {
     /// The store's identity, 32 hex digits.
@@ -30,6 +31,7 @@ pub struct Stats {
 
 /// Counts of one host.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct HostStats {
     /// The host.
@@ -44,6 +46,7 @@ pub struct HostStats {
 
 /// Count of one event type.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TypeStats {
     /// The type.
@@ -66,6 +69,7 @@ pub enum SegmentForm {
 
 /// Counts of one segment.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SegmentStats {
     /// The segment's number.

@@ -25,14 +25,27 @@ const NAMED_MAX: usize = 1000;
 pub enum VerifyOutcome {
     /// Everything is as it was written.
     Fine,
-    /// The log ends in a torn tail: opening it for writing cuts it.
+    /// The log ends in a torn tail: opening it for writing cuts it. The tail says what that is, and what is missing.
     Torn,
     /// Something is not as it was written.
     Damaged,
 }
 
+impl VerifyOutcome {
+    /// Judges what `verify` and `repair` find, both by this one rule: what was written and is not any more is damage; a
+    /// log that ends too early is torn, also where what is missing had been confirmed, which the tail then says.
+    pub(super) fn of(torn: Option<&Torn>, findings: &[Finding]) -> Self {
+        match (torn, findings) {
+            (_, [_, ..]) => Self::Damaged,
+            (Some(_), []) => Self::Torn,
+            (None, []) => Self::Fine,
+        }
+    }
+}
+
 /// A cause that events name and nobody holds. No damage: a partial log is a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MissingCause {
     /// The id that is named.
@@ -43,6 +56,7 @@ pub struct MissingCause {
 
 /// What was checked, and what was found.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct VerifyReport {
     /// The verdict.
@@ -53,6 +67,8 @@ pub struct VerifyReport {
     pub events: u64,
     /// Bytes of segments read.
     pub bytes: u64,
+    /// Events that were lost to damage and repaired around, ever.
+    pub lost: u64,
     /// The torn tail, if the log ends in one.
     pub torn: Option<Torn>,
     /// Everything that is not as it was written.
@@ -66,6 +82,21 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
+    fn empty() -> Self {
+        Self {
+            outcome: VerifyOutcome::Fine,
+            segments: 0,
+            events: 0,
+            bytes: 0,
+            lost: 0,
+            torn: None,
+            findings: Vec::new(),
+            ordered: None,
+            missing_causes: Vec::new(),
+            missing_causes_total: 0,
+        }
+    }
+
     /// Returns the verdict.
     #[must_use]
     pub fn outcome(&self) -> VerifyOutcome {
@@ -86,35 +117,35 @@ pub fn verify(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress
     let path = path.as_ref();
     must_exist(options, path)?;
     let _lock = shared_lock(options, &path.join(READER_LOCK))?;
-    let budget = ProofBudget::new(options.proof_bytes_max);
-    let recovered = recover_for_reading(&options.vfs, path, &budget)?;
-    let mut report = VerifyReport {
-        outcome: VerifyOutcome::Fine,
-        segments: 0,
-        events: 0,
-        bytes: 0,
-        torn: recovered.torn,
-        findings: recovered.damage,
-        ordered: None,
-        missing_causes: Vec::new(),
-        missing_causes_total: 0,
-    };
-    let visible = recovered.segments.active.as_ref().map_or(0, |active| active.visible());
-    let names = Names::of(&recovered.state).into();
-    let state = recovered.state;
-    let view = View::new(recovered.segments.into(), names, recovered.secret, visible);
-    check_segments(&view, &state, progress, &mut report)?;
+    let (view, mut report) = read_all(path, options, progress)?;
     if report.findings.is_empty() {
         // Queries over damaged segments would only name the same places again.
         check_events(&view, &mut report)?;
         check_order(&view, &mut report)?;
     }
-    report.outcome = match (&report.torn, report.findings.is_empty()) {
-        (_, false) => VerifyOutcome::Damaged,
-        (Some(_), true) => VerifyOutcome::Torn,
-        (None, true) => VerifyOutcome::Fine,
-    };
+    report.outcome = VerifyOutcome::of(report.torn.as_ref(), &report.findings);
     Ok(report)
+}
+
+/// Reads every byte of a store's segments; returns the first thing that is not as it was written.
+pub(super) fn first_damage(
+    path: &Path,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Option<Finding>> {
+    Ok(read_all(path, options, progress)?.1.findings.into_iter().next())
+}
+
+fn read_all(path: &Path, options: &Options, progress: &dyn Progress) -> Result<(View, VerifyReport)> {
+    let budget = ProofBudget::new(options.proof_bytes_max);
+    let recovered = recover_for_reading(&options.vfs, path, &budget)?;
+    let mut report = VerifyReport::empty();
+    (report.lost, report.torn, report.findings) = (recovered.state.lost(), recovered.torn, recovered.damage);
+    let visible = recovered.segments.active.as_ref().map_or(0, |active| active.visible());
+    let names = Names::of(&recovered.state).into();
+    let view = View::new(recovered.segments.into(), names, recovered.secret, visible);
+    check_segments(&view, &recovered.state, progress, &mut report)?;
+    Ok((view, report))
 }
 
 fn check_segments(

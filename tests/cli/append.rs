@@ -88,3 +88,43 @@ fn errors_keep_payloads_to_themselves() {
     let holds = |bytes: &[u8]| bytes.windows(6).any(|window| window == b"sesame");
     assert!(files(&bench.store()).iter().all(|(_, bytes)| !holds(bytes)));
 }
+
+#[test]
+fn causes_are_named_by_place_where_they_are_held() {
+    let bench = Bench::new();
+    let append = |more: &[&str]| {
+        bench.run(
+            &[&STARTED[..], &["turn.started", "--payload", r#"{"turnId":"t"}"#, "--json"], more].concat(),
+        )
+    };
+    let first = append(&[]).ok().json()["id"].clone();
+    let second = append(&["--cause", "laptop#0", "--cause", "phone#3"]).ok().json();
+    let event = bench.run(&["get", second["id"].as_str().unwrap(), "--json"]).ok().json();
+    // Nobody knows a host `phone` here: that text can only be an id.
+    assert_eq!(event["causes"], serde_json::json!([first, "phone#3"]));
+    assert_eq!(append(&["--cause", "laptop#7"]).exits(1).error()["kind"], "not_found");
+    assert_eq!(bench.events(), 2);
+}
+
+#[test]
+fn names_may_start_with_a_hyphen() {
+    let bench = Bench::new();
+    let args = ["append", "--host", "-x", "--type", "turn.started", "--payload", r#"{"turnId":"t"}"#];
+    bench.run(&args).ok();
+    assert!(bench.run(&["range", "-x"]).ok().out.starts_with("-x#0"));
+}
+
+/// An event that is durable is reported as such, whatever fails behind it.
+#[test]
+fn a_close_that_fails_takes_nothing_back() {
+    let bench = Bench::new();
+    let checkpoint = bench.store().join("log/0000000001.checkpoint");
+    let _ = std::fs::remove_file(&checkpoint);
+    // A directory in its place: no checkpoint can take that name.
+    std::fs::create_dir(&checkpoint).unwrap();
+    let args = [&STARTED[..], &["turn.started", "--payload", r#"{"turnId":"t"}"#]].concat();
+    let said = bench.run(&args).ok();
+    assert!(said.out.starts_with("laptop#0 "), "{said:?}");
+    assert!(said.err.starts_with("warning: the event is stored"), "{said:?}");
+    assert_eq!(bench.events(), 1);
+}

@@ -35,9 +35,14 @@ fn every_verb_says_what_it_does() {
     for verb in VERBS {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb} is not in the help");
         let own = bench.run(&[verb, "--help"]).ok().out;
-        for option in ["--store <DIR>", "--json", "--quiet", "CAUSELOG_STORE", "Usage: causelog"] {
+        for option in ["--json", "--quiet", "Usage: causelog"] {
             assert!(own.contains(option), "{verb}: {own}");
         }
+        // Two verbs do not use the store that others share, and do not say that they do.
+        assert_eq!(own.contains("--store <DIR>"), *verb != *"gen", "{verb}: {own}");
+        let shared = ["[env: CAUSELOG_STORE]", "[default: ./causelog]"].map(|word| own.contains(word));
+        assert_eq!(shared, [!["gen", "demo"].contains(&verb); 2], "{verb}: {own}");
+        assert_eq!(bench.run(&["help", verb]).ok().out, own);
     }
     for example in ["causelog demo", "Exit codes:", "6  another process"] {
         assert!(help.contains(example), "{help}");
@@ -50,8 +55,28 @@ fn every_verb_says_what_it_does() {
         ("repair", "--dry-run"),
         ("replay", "--from <FILE>"),
         ("since", "causelog cursor --json"),
+        // What a verb says beyond its summary.
+        ("init", "A store that is there already is left alone: exit 1."),
+        ("import", "Memory stays bounded whatever the file's size"),
+        ("export", "two stores with the same events export the same bytes"),
+        ("append", "safe on disk when the command says where it stands"),
+        ("get", "Exit 1 when it is not held."),
+        ("log", "Payloads can hold what users typed"),
+        ("range", "A host that is not held has none"),
+        ("cursor", "one object that `since` takes"),
+        ("since", "A cursor from another history"),
+        ("ancestry", "Causes that are not held are left out."),
+        ("replay", "Content is not kept in this version"),
+        ("verify", "Exit 3: the end of the log is torn"),
+        ("repair", "What is cut or replaced is copied first"),
+        ("reindex", "a damaged store is left as it is"),
+        ("stats", "Reads no event."),
+        ("gen", "The same options give the same log"),
+        ("demo", "it stays there"),
     ] {
-        assert!(bench.run(&[verb, "--help"]).out.contains(needle), "{verb}: {needle}");
+        let own = bench.run(&[verb, "--help"]).ok().out;
+        let words = own.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(needle) || own.contains(needle), "{verb}: {needle}: {own}");
     }
     assert!(bench.run(&["--version"]).ok().out.starts_with("causelog "));
 }
@@ -133,6 +158,47 @@ fn only_init_and_demo_make_a_store() {
 }
 
 #[test]
+fn a_file_is_no_store() {
+    let bench = Bench::bare();
+    let file = bench.file("run.jsonl", "{}");
+    for args in READING.iter().chain(&WRITING).chain(&[&["init"][..], &["demo"]]) {
+        let said = bench.run(&[*args, &["--store", &file, "--json"]].concat()).exits(2);
+        assert!(said.error()["message"].as_str().unwrap().contains("is not a store"), "{args:?}: {said:?}");
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "{}");
+}
+
+/// Names of members are in one style, whatever verb writes them.
+#[test]
+fn members_of_json_are_in_camel_case() {
+    fn check(value: &serde_json::Value, of: &[&str]) {
+        match value {
+            serde_json::Value::Object(members) => {
+                for (name, value) in members {
+                    assert!(!name.contains('_') || name.starts_with("ext_"), "{of:?}: {name}");
+                    check(value, of);
+                }
+            }
+            serde_json::Value::Array(values) => values.iter().for_each(|value| check(value, of)),
+            _ => {}
+        }
+    }
+    let bench = Bench::sample();
+    for args in [
+        &["stats"][..],
+        &["verify"],
+        &["repair", "--dry-run"],
+        &["reindex", "--dry-run"],
+        &["reindex", "--yes"],
+        &["replay"],
+        &["import", SAMPLE, "--dry-run"],
+        &["demo", "--store", "demo"],
+    ] {
+        check(&bench.run(&[args, &["--json"]].concat()).ok().json(), args);
+    }
+}
+
+#[test]
 fn reading_writes_nothing() {
     let bench = Bench::sample();
     let before = files(&bench.store());
@@ -204,6 +270,25 @@ fn nothing_is_coloured_and_no_bar_moves_without_a_terminal() {
             "{said:?}"
         );
     }
+}
+
+/// On a terminal too, lines of data stay whole: no bar is drawn between them.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_bar_moves_among_data_on_a_terminal() {
+    let bench = Bench::sample();
+    let command = format!("{} export", env!("CARGO_BIN_EXE_causelog"));
+    let terminal = std::process::Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("CAUSELOG_STORE", bench.store())
+        .stdin(Stdio::null())
+        .output();
+    let Ok(terminal) = terminal else {
+        eprintln!("skipped: `script`, which makes a terminal, is not installed");
+        return;
+    };
+    let said = crate::bench::Said::from(terminal).ok();
+    assert_eq!(said.out.replace("\r\n", "\n"), bench.export());
 }
 
 /// `causelog log | head -1` is no error.

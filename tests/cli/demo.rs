@@ -11,7 +11,7 @@ fn works_twice_and_its_commands_work_as_printed() {
     std::fs::create_dir(&temp).unwrap();
     for _ in 0..2 {
         let said = Said::from(bench.command().arg("demo").env("TMPDIR", &temp).output().unwrap()).ok();
-        for needle in ["599 events", "verdict: ok", "What to try next", "ext_3f9a1c20#0"] {
+        for needle in ["599 events", "`rm -r ", "verdict: ok", "What to try next", "ext_3f9a1c20#0"] {
             assert!(said.out.contains(needle), "{}", said.out);
         }
         let next: Vec<&str> = said.out.lines().filter(|line| line.contains(" --store ")).collect();

@@ -68,10 +68,13 @@ fn damage_exits_4_and_a_repair_keeps_the_rest() {
     assert_eq!(std::fs::read(&path).unwrap(), bytes, "damage is kept until a repair");
 
     let report = bench.run(&["repair", "--yes", "--json"]).exits(4).json();
-    let lost = report["events_lost"].as_u64().unwrap();
+    let lost = report["eventsLost"].as_u64().unwrap();
     assert!(lost > 0);
+    assert_eq!((&report["dryRun"], &report["outcome"]), (&false.into(), &"damaged".into()));
     bench.run(&["verify"]).ok();
-    bench.run(&["replay"]);
+    let replayed = bench.run(&["replay", "--json"]);
+    assert_eq!(replayed.json()["events"], 599 - lost);
+    assert_eq!(replayed.code, i32::from(replayed.json()["ok"] == false));
     assert_eq!(bench.events(), 599 - lost);
     assert!(bench.run(&["stats"]).ok().out.contains("lost to damage"));
     bench.run(&APPEND).ok();
@@ -124,9 +127,11 @@ fn a_damaged_head_exits_4() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[20] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
-    for args in [&["verify"][..], &APPEND, &["import", crate::bench::SAMPLE]] {
+    for args in [&["log"][..], &["verify"], &APPEND, &["import", crate::bench::SAMPLE], &["reindex", "--yes"]]
+    {
         let said = bench.run(&[args, &["--json"]].concat()).exits(4);
-        assert!(!said.err.is_empty() || !said.out.is_empty(), "{said:?}");
+        assert!(said.err.contains("causelog repair --dry-run"), "{args:?}: {said:?}");
+        assert!(said.out.is_empty() && !said.errors().is_empty(), "{args:?}: {said:?}");
     }
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }

@@ -95,6 +95,38 @@ fn devices_are_written_to_and_links_are_followed() {
     bench.run(&["export", "link.jsonl"]).ok();
     assert!(std::fs::symlink_metadata(bench.path("link.jsonl")).unwrap().is_symlink());
     assert_eq!(std::fs::read_to_string(bench.path("real.jsonl")).unwrap(), bench.export());
+    // A link that leads to no file yet makes one.
+    std::fs::create_dir(bench.path("dir")).unwrap();
+    std::os::unix::fs::symlink("dir/new.jsonl", bench.path("dangling.jsonl")).unwrap();
+    bench.run(&["export", "dangling.jsonl"]).ok();
+    assert!(std::fs::symlink_metadata(bench.path("dangling.jsonl")).unwrap().is_symlink());
+    assert_eq!(std::fs::read_to_string(bench.path("dir/new.jsonl")).unwrap(), bench.export());
+    std::os::unix::fs::symlink("loop.jsonl", bench.path("loop.jsonl")).unwrap();
+    bench.run(&["export", "loop.jsonl"]).exits(5);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_its_owners_and_an_old_one_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::sample();
+    let mode = |name: &str| std::fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+    bench.run(&["export", "new.jsonl"]).ok();
+    let old = bench.file("old.jsonl", "old");
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o664)).unwrap();
+    bench.run(&["export", &old]).ok();
+    assert_eq!((mode("new.jsonl"), mode("old.jsonl")), (0o600, 0o664));
+}
+
+/// Standard output by its file's name gets data alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn talk_is_kept_out_of_data() {
+    let bench = Bench::sample();
+    for json in [&[][..], &["--json"]] {
+        let said = bench.run(&[&["export", "/dev/stdout"], json].concat()).ok();
+        assert_eq!(said.out, bench.export());
+    }
 }
 
 /// Hosts stand in the order of UTF-16 code units: an astral name before U+E000.

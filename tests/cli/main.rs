@@ -6,8 +6,11 @@ mod append;
 mod bad_input;
 mod bench;
 mod convention;
+mod damage;
 mod demo;
 mod destructive;
+#[cfg(unix)]
+mod docs;
 mod export;
 mod generate;
 mod import;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, chain, line};
+use crate::bench::{Bench, Said, chain, line};
 
 /// Two hosts, three events each; `b-2` names `a-1`.
 fn two_hosts() -> Bench {
@@ -14,7 +14,10 @@ fn two_hosts() -> Bench {
 }
 
 fn ids(bench: &Bench, args: &[&str]) -> Vec<String> {
-    let said = bench.run(&[args, &["--json"]].concat()).ok();
+    ids_of(&bench.run(&[args, &["--json"]].concat()).ok())
+}
+
+fn ids_of(said: &Said) -> Vec<String> {
     said.json_lines().iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -41,13 +44,45 @@ fn get_answers_or_says_no() {
     assert_eq!(bench.run(&["get", "", "--json"]).exits(1).error()["code"], "SHAPE");
 }
 
+/// Every name of an event that a listing shows is one that verbs take.
+#[test]
+fn events_are_named_by_id_or_by_place() {
+    let bench = Bench::sample();
+    let (mut places, mut ids) = (0, 0);
+    for args in [&["log", "--last", "20"][..], &["range", "daemon", "--limit", "20"]] {
+        for shown in bench.run(args).ok().out.lines() {
+            let mut words = shown.split_whitespace().filter(|word| *word != "<-");
+            let (place, id) = (words.next().unwrap(), words.nth(2).unwrap());
+            let whole = bench.run(&["get", place, "--json"]).ok().out;
+            assert_eq!(bench.run(&["get", id, "--json"]).ok().out, whole);
+            assert_eq!(ids_of(&bench.run(&["ancestry", place, "--json"]).ok())[0], id);
+            ids += 1;
+            for cause in words {
+                let cause = bench.run(&["get", cause, "--json"]).ok().json();
+                assert!(whole.contains(cause["id"].as_str().unwrap()));
+                places += 1;
+            }
+        }
+    }
+    assert!(places > 20 && ids == 40, "{places} causes, {ids} ids");
+    for absent in ["daemon#99999", "nobody#0", "daemon#+1", "daemon#", "#1"] {
+        bench.run(&["get", absent]).exits(1);
+    }
+    // An id that looks like a place goes first.
+    let odd = Bench::new();
+    let lines = [line("h#1", "h", 0, &[]), line("second", "h", 1, &[])];
+    odd.run_with(&["import", "-"], lines.join("\n")).ok();
+    assert_eq!(ids_of(&odd.run(&["get", "h#1", "--json"]).ok()), ["h#1"]);
+    assert_eq!(ids_of(&odd.run(&["get", "h#0", "--json"]).ok()), ["h#1"]);
+}
+
 #[test]
 fn log_shows_the_order_without_payloads() {
     let bench = two_hosts();
     let said = bench.run(&["log"]).ok();
     assert_eq!(said.out.lines().count(), 6);
     assert!(!said.out.contains("turnId"));
-    assert!(said.out.lines().last().unwrap().ends_with("b-2 <- b-1 a-1 nobody"), "{}", said.out);
+    assert!(said.out.lines().last().unwrap().ends_with("b-2 <- b#1 a#1 nobody"), "{}", said.out);
     assert!(
         bench.run(&["log", "--payload"]).ok().out.lines().all(|line| line.ends_with(r#"{"turnId":"t"}"#))
     );

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use causelog::{Error, Result};
 use serde_json::Value;
@@ -10,15 +10,25 @@ use serde_json::Value;
 /// Differences shown in full before the rest are only counted.
 const SHOWN_MAX: usize = 20;
 
-/// Returns the path of a file of vectors.
-pub(crate) fn path(file: &str) -> PathBuf {
-    let bundled = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/conformance");
-    std::env::var_os("CAUSELOG_CONFORMANCE").map_or_else(bundled, PathBuf::from).join(file)
+/// Returns the path of a file of vectors; `None`, with a line that says so, in a packaged crate, which has no vectors.
+pub(crate) fn path(file: &str) -> Option<PathBuf> {
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let named = std::env::var_os("CAUSELOG_CONFORMANCE").map(PathBuf::from);
+    if named.is_none() && !bundled.exists() {
+        say(&format!("skipped: conformance {file}, which a packaged crate does not hold\n"));
+        return None;
+    }
+    Some(named.unwrap_or_else(|| bundled.join("conformance")).join(file))
+}
+
+/// Says something past the capture of test output.
+fn say(line: &str) {
+    std::io::stderr().write_all(line.as_bytes()).expect("standard error is open");
 }
 
 /// Reads the cases of a file, one a line.
 pub(crate) fn cases(file: &str) -> Vec<Value> {
-    let path = path(file);
+    let Some(path) = path(file) else { return Vec::new() };
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| serde_json::from_str(line).expect("a case is JSON")).collect()
@@ -89,8 +99,8 @@ impl Tally {
             "conformance {}: {ran} ran, {} matched, {by_design} deviated by design{reasons}\n",
             self.file, self.matched
         );
-        std::io::stderr().write_all(line.as_bytes()).expect("standard error is open");
-        assert!(ran > 0, "{} holds no case", self.file);
+        say(&line);
+        assert!(ran > 0 || path(&self.file).is_none(), "{} holds no case", self.file);
         let shown: Vec<_> = self.differences.iter().take(SHOWN_MAX).collect();
         assert!(shown.is_empty(), "{} unexplained: {shown:#?}", self.differences.len());
     }

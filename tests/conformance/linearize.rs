@@ -132,7 +132,8 @@ fn linearize_repeated_ids_vectors() {
 #[test]
 fn linearize_big_vectors() {
     let mut text = String::new();
-    let file = File::open(path("linearize_big.json.gz")).unwrap();
+    let Some(path) = path("linearize_big.json.gz") else { return };
+    let file = File::open(path).unwrap();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
     let cases: Vec<Big> = serde_json::from_str(&text).unwrap();
     let mut tally = Tally::new("linearize_big.json.gz");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use causelog::vfs::MemoryVfs;
 use causelog::{
-    Appended, BatchMode, Code, Cursor, CursorEntry, Durability, Event, EventFields, EventId, HostId, JsonText,
-    Options, Seq, Store, UnknownTypes,
+    Appended, BatchMode, Code, Cursor, CursorEntry, Durability, Event, EventFields, EventId, HostId,
+    JsonText, Options, Seq, Store, UnknownTypes,
 };
 
 use crate::support::{event, small};

@@ -10,30 +10,31 @@ use crate::cli::input::Input;
 use crate::cli::open;
 use crate::cli::output::{Output, plain};
 use crate::contract::limits::LINE_BYTES_MAX;
-use crate::contract::{Code, Error, EventId, HostId, JsonText};
-use crate::store::{NewEvent, Options};
+use crate::contract::{Code, Error, ErrorKind, Event, EventFields, EventId, HostId, JsonText};
+use crate::store::{NewEvent, Options, Snapshot};
 
 const EXAMPLES: &str = r#"Examples:
   causelog append --host laptop --type turn.started --payload '{"turnId":"t1"}'
-  causelog append --host laptop --type turn.ended --payload - --cause ID < payload.json"#;
+  causelog append --host laptop --type turn.ended --payload - --cause laptop#0 < payload.json"#;
 
-/// Append one event: its id, seq and time are given here. It is safe on disk when the command returns.
+/// Append one event.
 ///
-/// Prints where the event stands and its id; with --json an object of id, host and seq.
+/// Its id, seq and time are given here, and it is safe on disk when the command says where it stands. Prints that
+/// place and the id; with --json an object of id, host and seq.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Whose event it is
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", allow_hyphen_values = true)]
     host: String,
     /// What kind of event: family.kind
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", allow_hyphen_values = true)]
     kind: String,
     /// The payload, or - to read it from standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     payload: String,
-    /// Id of a direct cause; may be given again for each
-    #[arg(long = "cause", value_name = "ID", allow_hyphen_values = true)]
+    /// A direct cause: its id, held or not, or HOST#SEQ of one that is held; may be given again for each
+    #[arg(long = "cause", value_name = "EVENT", allow_hyphen_values = true)]
     causes: Vec<String>,
     /// Take events of types that are not registered, without checking their payload
     #[arg(long)]
@@ -44,25 +45,46 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     let host = HostId::new(&args.host)?;
-    let causes = args.causes.iter().map(|cause| EventId::new(cause)).collect::<Result<Vec<_>, _>>()?;
     let payload = if args.payload == "-" { read_payload()? } else { args.payload };
     // The text is checked before the store is opened: who waits for a lock should not do so in vain.
     let payload = JsonText::parse(&payload)?;
 
     let options = Options::new().unknown_types(open::unknown_types(args.accept_unknown_types));
     let store = open::write(shared, args.writing, options, output)?;
+    let snapshot = store.snapshot()?;
+    let causes = args.causes.iter().map(|text| cause(&snapshot, text)).collect::<Result<Vec<_>, _>>()?;
     let mut appender = store.appender(host)?;
     let event = appender.append(NewEvent::new(&args.kind, payload).with_causes(causes))?;
-    drop(appender);
-    store.close()?;
+    drop((appender, snapshot));
+    let said = show(&event, output).and_then(|()| output.flush());
+    // The event is durable, whatever becomes of the index or the checkpoint: the next open makes those anew.
+    if let Err(error) = store.close() {
+        output.warn(format_args!("the event is stored; closing the store failed: {error}"));
+    }
+    Exit::Fine.after(said)
+}
 
+fn show(event: &Event, output: &mut Output) -> Result<(), Failure> {
     if output.is_json() {
         let (id, host) = (event.id.to_string(), event.host.as_str());
-        output.json(&json!({"id": id, "host": host, "seq": event.seq.get()}))?;
-    } else {
-        output.line(format_args!("{}#{} {}", plain(event.host.as_str()), event.seq, event.id))?;
+        return output.json(&json!({"id": id, "host": host, "seq": event.seq.get()}));
     }
-    Ok(Exit::Fine)
+    let id = event.id.to_string();
+    output.line(format_args!("{}#{} {}", plain(event.host.as_str()), event.seq, plain(&id)))
+}
+
+/// Reads a cause. An id may name an event that is not held; a place in a host that is held may not.
+fn cause(snapshot: &Snapshot, text: &str) -> Result<EventId, Error> {
+    if let Some(event) = super::get::named(snapshot, text)? {
+        return Ok(event.id().to_owned());
+    }
+    if let Some((host, _)) = super::get::place(text)
+        && snapshot.range(&host, ..).next().is_some()
+    {
+        let message = format!("no event {text} is held that could be a cause");
+        return Err(Error::new(ErrorKind::NotFound, Code::Store, message));
+    }
+    EventId::new(text)
 }
 
 fn read_payload() -> Result<String, Failure> {

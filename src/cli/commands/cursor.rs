@@ -5,7 +5,7 @@ use crate::cli::exit::{Exit, Outcome};
 use crate::cli::open;
 use crate::cli::output::{Output, plain};
 
-/// Show the highest seq held of each host, with the event's id.
+/// Show the highest seq held of each host.
 ///
 /// With --json one object that `since` takes, here or on another store.
 #[derive(Debug, clap::Args)]

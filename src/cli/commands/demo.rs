@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::cli::args::{Listing, Shared};
+use crate::cli::args::{Listing, Shared, Writing};
 use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::input::Input;
 use crate::cli::intake::Rules;
 use crate::cli::listing::{Form, list};
+use crate::cli::open;
 use crate::cli::output::{Output, Tone};
 use crate::cli::progress::Unit;
 use crate::codec::parse_event;
@@ -24,19 +25,24 @@ const SAMPLE: &str = include_str!("../../../examples/sample/run.jsonl");
 /// How much of the order is shown.
 const SHOWN: u64 = 12;
 
-/// Show what causelog does: import a recorded run into a fresh store, show its order, replay it.
+/// Show what causelog does, on a recorded run.
 ///
-/// The store is made in a new temporary directory, or where --store says. `CAUSELOG_STORE` is not used, so
-/// that no real store gets the sample by accident.
+/// Imports the run into a fresh store, shows its order, replays it. The store is made in a new temporary directory, or
+/// where --store says; it stays there. The environment names no store for this verb, so that no real one gets the
+/// sample by accident.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    #[command(flatten)]
+    writing: Writing,
+}
 
-pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
+pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
     let dir = match &shared.store {
         Some(dir) => dir.clone(),
         None => new_dir()?,
     };
-    let store = open(&dir)?;
+    open::no_file(&dir)?;
+    let store = take(&dir, &Options::new().lock_wait(args.writing.wait))?;
     let rules = Rules::Append { registry: TypeRegistry::v1(), unknown: UnknownTypes::Refuse };
     let how = import::How { lenient: false, dry_run: false, temp_dir: std::env::temp_dir() };
     let mut imported = import::Report::default();
@@ -51,6 +57,9 @@ pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
         let events = snapshot.len();
         title(output, format_args!("A run of an agent, recorded on {} hosts", report.totals.hosts))?;
         output.line(format_args!("  {} events are in a store in {}", events, dir.display()))?;
+        if shared.store.is_none() {
+            output.line(format_args!("  It stays there until `rm -r {}` removes it.", quoted(&dir)))?;
+        }
         if imported.duplicates > 0 {
             output.line(format_args!(
                 "  {} of them were there before: importing again changes nothing",
@@ -59,7 +68,7 @@ pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
         }
         title(output, format_args!("Its order, the first {SHOWN} of {events} events"))?;
         let listing = Listing { limit: Some(SHOWN), payload: false };
-        list(snapshot.ordered()?, listing, Form::Summary, output)?;
+        list(&snapshot, snapshot.ordered()?, listing, Form::Summary, output)?;
         output
             .line("  The order depends on the set of events alone: not on clocks, nor on who came first.")?;
         title(output, "Its replay")?;
@@ -110,9 +119,9 @@ fn new_dir() -> Result<PathBuf> {
 }
 
 /// Makes the store, or takes one that an earlier demo made.
-fn open(dir: &Path) -> Result<Store> {
-    let store = match Store::open(dir, Options::new()) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Store::create(dir, Options::new()),
+fn take(dir: &Path, options: &Options) -> Result<Store> {
+    let store = match Store::open(dir, options.clone()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Store::create(dir, options.clone()),
         other => other?,
     };
     let sample = SAMPLE

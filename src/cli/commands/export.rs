@@ -13,6 +13,7 @@ use crate::cli::output::Output;
 use crate::cli::progress::{Bar, Unit};
 use crate::codec::write_event;
 use crate::contract::Error;
+use crate::replay::count;
 use crate::store::Events;
 
 const EXAMPLES: &str = "\
@@ -23,11 +24,12 @@ Examples:
 
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Write all events as JSON lines: by host and seq, which is a function of the set of events alone, so
-/// that two stores with the same events export the same bytes.
+/// Write all events, as JSON lines.
 ///
-/// A file is written beside its name and takes the name when it is complete and safe on disk; only its
-/// owner can read it.
+/// By host and seq, which is a function of the set of events alone, so that two stores with the same events export the
+/// same bytes. A file is written beside its name and takes the name when it is complete and safe on disk; a new one can
+/// be read by its owner alone, an old one keeps its mode. What is left of a damaged store goes to standard output, and
+/// into no file: exit 4.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -41,24 +43,38 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
     let store = open::read(shared, output)?;
+    let file = args.file.as_deref().filter(|file| !is_standard_output(file));
+    if let Some(file) = file
+        && output.damaged()
+    {
+        let message = "the store is damaged, and no file is made of what is left of it; without a file it goes to \
+                       standard output";
+        return Err(Error::corrupt(message).at_path(file).into());
+    }
     let snapshot = store.snapshot()?;
-    let bar = output.bar("exporting", Unit::Count, Some(snapshot.len()));
     let events = if args.order { snapshot.ordered()? } else { snapshot.events() };
-    let file = args.file.as_deref().filter(|file| file.as_os_str() != "-");
+    let all = Some(snapshot.len());
     let Some(file) = file else {
+        let bar = output.bar_beside_data("exporting", Unit::Count, all);
         write_all(events, &bar, |line| output.bytes(line))?;
         return Ok(Exit::Fine);
     };
-    let count = to_file(file, |to| {
+    let bar = output.bar("exporting", Unit::Count, all);
+    let events_written = to_file(file, |to| {
         write_all(events, &bar, |line| to.write_all(line).map_err(|error| unwritable(error, file)))
     })?;
     drop(bar);
     if output.is_json() {
-        output.json(&json!({"file": file, "events": count}))?;
+        output.json(&json!({"file": file, "events": events_written}))?;
     } else {
-        output.summary(format_args!("wrote {count} events to {}", file.display()))?;
+        output.summary(format_args!("wrote {} to {}", count(events_written, "event"), file.display()))?;
     }
     Ok(Exit::Fine)
+}
+
+/// Tells the names of standard output from those of files: what goes there is data alone.
+fn is_standard_output(file: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| file.as_os_str() == *name)
 }
 
 /// Writes each event as a line; returns how many.
@@ -68,32 +84,32 @@ fn write_all(
     mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
     let mut line = Vec::new();
-    let mut count = 0;
+    let mut written = 0;
     for event in events {
         line.clear();
         write_event(&event?, &mut line);
         line.push(b'\n');
         write(&line)?;
         bar.advance(1);
-        count += 1;
+        written += 1;
     }
-    Ok(count)
+    Ok(written)
 }
 
 /// Writes a file that takes its name when it is complete.
 fn to_file(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<u64, Failure>) -> Result<u64, Failure> {
-    // Through a link the file it leads to is replaced, not the link.
-    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     let failed = |error| unwritable(error, file);
-    if target.exists() && !target.is_file() {
+    let target = followed(file).map_err(failed)?;
+    let old = fs::metadata(&target).ok();
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
         // A device or a pipe cannot be replaced; it is written to.
         let mut device = BufWriter::with_capacity(
             BUFFER_BYTES,
             File::options().write(true).open(&target).map_err(failed)?,
         );
-        let count = write(&mut device)?;
+        let written = write(&mut device)?;
         device.flush().map_err(failed)?;
-        return Ok(count);
+        return Ok(written);
     }
     let dir = match target.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
@@ -101,13 +117,27 @@ fn to_file(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<u64, Failur
     };
     let temporary = tempfile::Builder::new().prefix(".causelog-export-").tempfile_in(dir).map_err(failed)?;
     let mut buffered = BufWriter::with_capacity(BUFFER_BYTES, temporary);
-    let count = write(&mut buffered)?;
+    let written = write(&mut buffered)?;
     let temporary = buffered.into_inner().map_err(|error| failed(error.into_error()))?;
+    if let Some(old) = old {
+        temporary.as_file().set_permissions(old.permissions()).map_err(failed)?;
+    }
     temporary.as_file().sync_all().map_err(failed)?;
     temporary.persist(&target).map_err(|error| failed(error.error))?;
     #[cfg(unix)]
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed)?;
-    Ok(count)
+    Ok(written)
+}
+
+/// Follows links, so that the file that they lead to is replaced, and not the link. It need not exist.
+fn followed(file: &Path) -> io::Result<PathBuf> {
+    const LINKS_MAX: u32 = 40;
+    let mut target = file.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        let Ok(next) = fs::read_link(&target) else { return Ok(target) };
+        target = target.parent().map_or_else(|| next.clone(), |dir| dir.join(&next));
+    }
+    Err(io::Error::other("too many links"))
 }
 
 fn unwritable(error: io::Error, file: &Path) -> Failure {

@@ -16,8 +16,10 @@ Examples:
 /// Output is handed on in pieces of this size.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Write a synthetic log to standard output: JSON lines of about 400 bytes, which replay without a
-/// violation. The same options give the same log, on every machine.
+/// Write a synthetic log to standard output.
+///
+/// JSON lines of about 400 bytes, which replay without a violation. The same options give the same log, on every
+/// machine. Uses no store.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

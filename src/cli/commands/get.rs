@@ -5,20 +5,28 @@ use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::listing;
 use crate::cli::open;
 use crate::cli::output::{Output, Tone, plain};
-use crate::contract::{Code, Error, ErrorKind, EventFields, EventId};
+use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, HostId};
+use crate::store::{Snapshot, StoredEvent};
 
-/// Show one event, payload included. Exit 1 when it is not held.
+const EXAMPLES: &str = "\
+Examples:
+  causelog get laptop#41
+  causelog get 0a1b2c3d-0000-7000-8000-000000000001 --json";
+
+/// Show one event, payload included.
+///
+/// With --json the event as an export has it. Exit 1 when it is not held.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The event's id
-    #[arg(value_name = "ID", allow_hyphen_values = true)]
-    id: String,
+    /// The event's id, or where it stands: HOST#SEQ. An id that looks like that goes first
+    #[arg(value_name = "EVENT", allow_hyphen_values = true)]
+    event: String,
 }
 
 pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
-    let id = EventId::new(&args.id)?;
     let store = open::read(shared, output)?;
-    let event = store.snapshot()?.get(&id)?.ok_or_else(|| absent(&id))?;
+    let event = held(&store.snapshot()?, &args.event, output)?;
     if output.is_json() {
         listing::whole(&event, output)?;
     } else {
@@ -27,9 +35,33 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
     Ok(Exit::Fine)
 }
 
-/// Says that an event is not held.
-pub(super) fn absent(id: &EventId) -> Error {
-    Error::new(ErrorKind::NotFound, Code::Store, format!("no event {id} is held"))
+/// Returns the event that a command line names, which must be held.
+pub(super) fn held(snapshot: &Snapshot, text: &str, output: &Output) -> Result<StoredEvent, Failure> {
+    let absent = || {
+        if output.damaged() {
+            // Nobody can say that it was not in what is damaged.
+            Error::corrupt(format!("no event {text} is in what is left of the store"))
+        } else {
+            Error::new(ErrorKind::NotFound, Code::Store, format!("no event {text} is held"))
+        }
+    };
+    Ok(named(snapshot, text)?.ok_or_else(absent)?)
+}
+
+/// Looks for the event that a command line names: by its id, else as `HOST#SEQ`.
+pub(super) fn named(snapshot: &Snapshot, text: &str) -> Result<Option<StoredEvent>, Error> {
+    let by_id = EventId::new(text).and_then(|id| snapshot.get(&id));
+    match (by_id, place(text)) {
+        (Ok(None) | Err(_), Some((host, seq))) => snapshot.range(&host, seq..=seq).next().transpose(),
+        (by_id, _) => by_id,
+    }
+}
+
+/// Reads `HOST#SEQ`.
+pub(super) fn place(text: &str) -> Option<(HostId, u64)> {
+    let (host, seq) = text.rsplit_once('#')?;
+    let digits = seq.bytes().all(|byte| byte.is_ascii_digit());
+    Some((HostId::new(host).ok()?, seq.parse().ok().filter(|_| digits)?))
 }
 
 fn people(event: &impl EventFields, output: &mut Output) -> Result<(), Failure> {

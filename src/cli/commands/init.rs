@@ -2,18 +2,25 @@
 
 use serde_json::json;
 
-use crate::cli::args::Shared;
+use crate::cli::args::{Shared, Writing};
 use crate::cli::exit::{Exit, Outcome};
+use crate::cli::open;
 use crate::cli::output::Output;
 use crate::store::{Options, Store};
 
-/// Make an empty store, by default in ./causelog. A store that is there already is left alone: exit 1.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+/// Make an empty store.
+///
+/// By default in ./causelog; directories above it are made too. A store that is there already is left alone: exit 1.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    writing: Writing,
+}
 
-pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
+pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     let dir = shared.store_dir();
-    Store::create(&dir, Options::new())?.close()?;
+    open::no_file(&dir)?;
+    Store::create(&dir, Options::new().lock_wait(args.writing.wait))?.close()?;
     if output.is_json() {
         output.json(&json!({"store": dir}))?;
     } else {

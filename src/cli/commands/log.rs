@@ -9,16 +9,18 @@ use crate::cli::open;
 use crate::cli::output::Output;
 
 const EXAMPLES: &str = "\
-A line is: host#seq, type, time (shown, never used to order), id, and the ids it names as causes.
+A line is: host#seq, type, time (shown, never used to order), id, and behind <- the causes: host#seq of \
+those that are held, ids of the others. `get`, `ancestry` and `append --cause` take both forms.
 
 Examples:
   causelog log --limit 20
   causelog log --last 20 --payload
   causelog log --json | jq -r .type | sort | uniq -c";
 
-/// Show the events in their one order: it depends on the set of events alone.
+/// Show the events in their one order.
 ///
-/// Payloads can hold what users typed and are shown with --payload alone.
+/// It depends on the set of events alone, not on clocks and not on who came first. Payloads can hold what users typed
+/// and are shown with --payload alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -31,9 +33,10 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
     let store = open::read(shared, output)?;
-    let ordered = store.snapshot()?.ordered()?;
+    let snapshot = store.snapshot()?;
+    let ordered = snapshot.ordered()?;
     let Some(last) = args.last else {
-        list(ordered, args.listing, Form::Summary, output)?;
+        list(&snapshot, ordered, args.listing, Form::Summary, output)?;
         return Ok(Exit::Fine);
     };
     let mut tail = VecDeque::new();
@@ -43,6 +46,6 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
             tail.pop_front();
         }
     }
-    list(tail.into_iter().map(Ok), args.listing, Form::Summary, output)?;
+    list(&snapshot, tail.into_iter().map(Ok), args.listing, Form::Summary, output)?;
     Ok(Exit::Fine)
 }

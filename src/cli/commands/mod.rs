@@ -19,13 +19,15 @@ pub(crate) mod stats;
 pub(crate) mod verify;
 
 use super::args::{Command, Destructive, Shared};
-use super::exit::{Failure, Outcome};
+use super::exit::{Exit, Failure, Outcome};
 use super::output::Output;
+use crate::replay::count;
+use crate::store::VerifyOutcome;
 
 /// Runs a verb.
 pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Outcome {
     match command {
-        Command::Init(_) => init::run(shared, output),
+        Command::Init(args) => init::run(args, shared, output),
         Command::Import(args) => import::run(&args, shared, output),
         Command::Export(args) => export::run(&args, shared, output),
         Command::Append(args) => append::run(args, shared, output),
@@ -41,8 +43,22 @@ pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Out
         Command::Reindex(args) => reindex::run(args, shared, output),
         Command::Stats(_) => stats::run(shared, output),
         Command::Gen(args) => r#gen::run(args, output),
-        Command::Demo(_) => demo::run(shared, output),
+        Command::Demo(args) => demo::run(&args, shared, output),
     }
+}
+
+/// Returns what a verdict on a store ends the process with.
+fn exit_of(outcome: VerifyOutcome) -> Exit {
+    match outcome {
+        VerifyOutcome::Fine => Exit::Fine,
+        VerifyOutcome::Torn => Exit::Torn,
+        VerifyOutcome::Damaged => Exit::Damage,
+    }
+}
+
+/// Says how many events a store has lost.
+fn lost(events: u64) -> String {
+    format!("lost to damage, and repaired around: {}", count(events, "event"))
 }
 
 /// Asks before something is taken away; `false` when the answer is no.

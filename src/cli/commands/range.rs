@@ -8,9 +8,9 @@ use crate::cli::output::Output;
 use crate::contract::HostId;
 use crate::contract::limits::SEQ_MAX;
 
-/// Show one host's events by rising seq. With --json the whole events, ready to be imported elsewhere.
+/// Show one host's events by rising seq.
 ///
-/// A host that is not held has none: that is no error.
+/// With --json the whole events, ready to be imported elsewhere. A host that is not held has none: that is no error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  causelog range laptop --from 100 --to 199 --json")]
 pub(crate) struct Args {
@@ -30,6 +30,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
     let host = HostId::new(&args.host)?;
     let store = open::read(shared, output)?;
-    list(store.snapshot()?.range(&host, args.from..=args.to), args.listing, Form::Whole, output)?;
+    let snapshot = store.snapshot()?;
+    list(&snapshot, snapshot.range(&host, args.from..=args.to), args.listing, Form::Whole, output)?;
     Ok(Exit::Fine)
 }

@@ -1,5 +1,7 @@
 //! `repair`: cuts what cannot be read.
 
+use serde::Serialize;
+
 use crate::cli::args::{Destructive, Shared, Writing};
 use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::open;
@@ -7,10 +9,11 @@ use crate::cli::output::{Output, plain};
 use crate::cli::progress::Unit;
 use crate::store::{self, LostRange, Options, RepairMode, RepairReport, VerifyOutcome};
 
-/// Cut what cannot be read, so that the store takes writes again. What is cut is kept beside it.
+/// Cut what cannot be read, and keep a copy of it.
 ///
-/// Says what it will do and asks. Exit 0: there was nothing to do. Exit 3: a torn tail was cut, nothing
-/// that was confirmed is lost. Exit 4: there was damage; the events that are gone are named.
+/// The store takes writes again afterwards. What is cut or replaced is copied first into its directory `kept`. Says what
+/// it will do and asks. Exit 0: there was nothing to do. Exit 3: the end of the log was torn; what is missing, if
+/// anything, is named. Exit 4: there was damage; the events that are gone are named.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -27,36 +30,43 @@ pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
         store::repair(&dir, &options, mode, &bar).map_err(|error| open::absent(error, &dir))
     };
     let plan = go(RepairMode::DryRun, output)?;
-    let exit = match plan.outcome() {
-        VerifyOutcome::Fine => Exit::Fine,
-        VerifyOutcome::Torn => Exit::Torn,
-        VerifyOutcome::Damaged => Exit::Damage,
-    };
+    let exit = super::exit_of(plan.outcome());
     if exit == Exit::Fine || args.how.dry_run {
-        show(&plan, "a repair would:", output)?;
-        return Ok(exit);
+        return exit.after(show(&plan, args.how.dry_run, output));
     }
     if !args.how.yes && !output.is_json() {
-        show(&plan, "a repair would:", output)?;
+        show(&plan, true, output)?;
     }
     if !super::confirmed(args.how, "Go ahead?", output)? {
         return Ok(Exit::No);
     }
     let report = go(RepairMode::Apply, output)?;
-    show(&report, "repaired:", output)?;
-    Ok(exit)
+    exit.after(show(&report, false, output))
 }
 
-fn show(report: &RepairReport, title: &str, output: &mut Output) -> Result<(), Failure> {
+/// A report as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    dry_run: bool,
+    outcome: VerifyOutcome,
+    #[serde(flatten)]
+    report: &'a RepairReport,
+}
+
+fn show(report: &RepairReport, dry_run: bool, output: &mut Output) -> Result<(), Failure> {
     if output.is_json() {
-        return output.json(report);
+        return output.json(&Shown { dry_run, outcome: report.outcome(), report });
     }
     if report.outcome() == VerifyOutcome::Fine {
         return output.summary("nothing to repair");
     }
-    output.line(title)?;
+    output.line(if dry_run { "a repair would:" } else { "repaired:" })?;
     for action in &report.actions {
         output.line(format_args!("  {action}"))?;
+    }
+    if let Some(torn) = &report.cut {
+        output.line(format_args!("  {torn}"))?;
     }
     for finding in &report.findings {
         output.line(format_args!("  damage: {finding}"))?;

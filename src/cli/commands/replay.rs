@@ -18,8 +18,11 @@ Examples:
   causelog replay --from run.jsonl              a file's, without a store
   causelog replay --json | jq .violations";
 
-/// Check a run: that the order is the one order, that invariants I1 to I7 hold, and what became of the
-/// content that events refer to. Exit 1 when the run fails.
+/// Check a run: its order, invariants I1 to I7, its references.
+///
+/// Proves that the order is the one order, checks that the invariants hold, and says what became of the content that
+/// events refer to. Exit 1 when the run fails. Exit 4 when the store is damaged: what is left of it has a report, and
+/// no verdict.
 ///
 /// Content is not kept in this version: every reference counts as unavailable, and passes.
 #[derive(Debug, clap::Args)]
@@ -44,13 +47,20 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
     let report = if let Some(file) = &args.from {
         from_file(file, &options, output)?
     } else {
-        let snapshot = open::read(shared, output)?.snapshot()?;
+        let store = open::read(shared, output)?;
+        let lost = store.opening().lost;
+        if lost > 0 {
+            output.warn(format_args!("{}; the verdict is on the others", super::lost(lost)));
+        }
+        let snapshot = store.snapshot()?;
         let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
         Some(watched(snapshot.ordered()?, &options, &bar)?)
     };
-    let Some(report) = report else { return Ok(Exit::No) };
-    show(&report, output)?;
-    Ok(if report.ok { Exit::Fine } else { Exit::No })
+    let Some(mut report) = report else { return Ok(Exit::No) };
+    // A part of a run is no run: what is missing may have broken any invariant, or mended it.
+    report.ok &= !output.damaged();
+    let exit = if report.ok { Exit::Fine } else { Exit::No };
+    exit.after(show(&report, output))
 }
 
 /// Writes a report for whoever reads it.
@@ -60,6 +70,8 @@ pub(super) fn show(report: &ReplayReport, output: &mut Output) -> Result<(), Fai
     }
     let text = report.to_string();
     let (verdict, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let verdict =
+        if output.damaged() { "verdict: none, the store is damaged; of what is left:" } else { verdict };
     let tone = if report.ok { Tone::Good } else { Tone::Bad };
     output.line(output.tint(tone, verdict.to_owned()))?;
     output.bytes(rest.as_bytes())

@@ -18,9 +18,10 @@ const EXAMPLES: &str = r#"Examples:
 /// Longest text of a cursor: a million hosts fit.
 const CURSOR_BYTES_MAX: usize = 256 << 20;
 
-/// Show the events beyond a cursor, by host and seq. With --json the whole events, ready to be imported.
+/// Show the events beyond a cursor, by host and seq.
 ///
-/// A cursor from another history, whose events this store holds otherwise, is refused: exit 1.
+/// With --json the whole events, ready to be imported. A cursor from another history, whose events this store holds
+/// otherwise, is refused: exit 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -34,7 +35,8 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
     let cursor = read(&args.cursor)?;
     let store = open::read(shared, output)?;
-    list(store.snapshot()?.since(&cursor)?, args.listing, Form::Whole, output)?;
+    let snapshot = store.snapshot()?;
+    list(&snapshot, snapshot.since(&cursor)?, args.listing, Form::Whole, output)?;
     Ok(Exit::Fine)
 }
 

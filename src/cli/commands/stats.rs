@@ -4,9 +4,12 @@ use crate::cli::args::Shared;
 use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::open;
 use crate::cli::output::{Output, plain};
+use crate::replay::count;
 use crate::store::{SegmentForm, Stats};
 
-/// Show what the store holds: events by host and type, segments, bytes on disk.
+/// Show what the store holds.
+///
+/// Events by host and by type, segments and their forms, bytes on disk. Reads no event.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
@@ -23,14 +26,14 @@ pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
 
 fn people(stats: &Stats, output: &mut Output) -> Result<(), Failure> {
     output.line(format_args!(
-        "{} events of {} hosts, {} segments, {} bytes on disk",
-        stats.events,
-        stats.hosts.len(),
-        stats.segments.len(),
-        stats.bytes_on_disk
+        "{} of {}, {}, {} on disk",
+        count(stats.events, "event"),
+        count(stats.hosts.len() as u64, "host"),
+        count(stats.segments.len() as u64, "segment"),
+        count(stats.bytes_on_disk, "byte")
     ))?;
     if stats.lost > 0 {
-        output.line(format_args!("{} events were lost to damage and repaired around", stats.lost))?;
+        output.line(super::lost(stats.lost))?;
     }
     if let Some(reason) = &stats.read_only {
         output.line(format_args!("only reads: {reason}"))?;

@@ -1,17 +1,17 @@
 //! `verify`: reads everything and checks it.
 
 use crate::cli::args::Shared;
-use crate::cli::exit::{Exit, Failure, Outcome};
+use crate::cli::exit::{Failure, Outcome};
 use crate::cli::open;
 use crate::cli::output::{Output, Tone};
 use crate::cli::progress::Unit;
+use crate::replay::count;
 use crate::store::{self, Options, VerifyOutcome, VerifyReport};
 
-/// Read every byte of the store and check it: checksums, the chain of segments, ids, seqs, the order.
-/// Changes nothing.
+/// Read every byte of the store and check it; changes nothing.
 ///
-/// Exit 0: all is well. Exit 3: the last write did not complete; nothing that was confirmed is lost.
-/// Exit 4: damage, each place named.
+/// Checks checksums, the chain of segments, ids, seqs, causes and the order. Exit 0: all is well. Exit 3: the end of
+/// the log is torn; what is missing, if anything, is named. Exit 4: damage, each place named.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
@@ -20,34 +20,30 @@ pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
     let bar = output.bar("verifying", Unit::Bytes, None);
     let report = store::verify(&dir, &Options::new(), &bar).map_err(|error| open::absent(error, &dir))?;
     drop(bar);
-    let exit = match report.outcome() {
-        VerifyOutcome::Fine => Exit::Fine,
-        VerifyOutcome::Torn => Exit::Torn,
-        VerifyOutcome::Damaged => Exit::Damage,
-    };
-    if output.is_json() {
-        output.json(&report)?;
-        return Ok(exit);
-    }
-    people(&report, output)?;
-    Ok(exit)
+    let said = if output.is_json() { output.json(&report) } else { people(&report, output) };
+    super::exit_of(report.outcome()).after(said)
 }
 
 fn people(report: &VerifyReport, output: &mut Output) -> Result<(), Failure> {
     let (tone, verdict) = match report.outcome() {
         VerifyOutcome::Fine => (Tone::Good, "all is well"),
-        VerifyOutcome::Torn => (Tone::Warning, "torn: the last write did not complete"),
+        VerifyOutcome::Torn => (Tone::Warning, "torn: the log ends in a tail that cannot be read"),
         VerifyOutcome::Damaged => (Tone::Bad, "DAMAGED"),
     };
     let VerifyReport { events, segments, bytes, .. } = report;
     output.line(output.tint(tone, verdict))?;
-    output.line(format_args!("  {events} events in {segments} segments, {bytes} bytes read"))?;
+    let (events, segments, bytes) =
+        (count(*events, "event"), count(*segments, "segment"), count(*bytes, "byte"));
+    output.line(format_args!("  {events} in {segments}, {bytes} read"))?;
+    if report.lost > 0 {
+        output.line(format_args!("  {}", super::lost(report.lost)))?;
+    }
     if let Some(ordered) = report.ordered {
-        output.line(format_args!("  the order is proved over {ordered} events"))?;
+        output.line(format_args!("  the order is proved over {}", count(ordered, "event")))?;
     }
     if report.missing_causes_total > 0 {
-        let missing = report.missing_causes_total;
-        output.line(format_args!("  {missing} causes are named and not held, which is no damage"))?;
+        let missing = count(report.missing_causes_total, "cause");
+        output.line(format_args!("  {missing} named and not held, which is no damage"))?;
     }
     if let Some(torn) = &report.torn {
         output.line(format_args!("  {torn}"))?;

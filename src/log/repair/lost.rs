@@ -9,6 +9,7 @@ use crate::codec::{ControlState, HostEntry};
 ///
 /// An upper bound: where the host's `seq` had gaps, there may never have been an event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct LostRange {
     /// The host.

@@ -16,6 +16,8 @@ mod progress;
 mod sort;
 
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use args::Cli;
 use output::Output;
@@ -23,6 +25,7 @@ use output::Output;
 /// Runs the command line of this process and returns how the process exits.
 #[must_use]
 pub fn main() -> ExitCode {
+    outlive_file_limits();
     let exit = match Cli::read() {
         Ok(cli) => {
             let mut output = Output::new(cli.shared.json, cli.shared.quiet);
@@ -32,6 +35,17 @@ pub fn main() -> ExitCode {
         Err(error) => wrong_line(&error),
     };
     ExitCode::from(exit as u8)
+}
+
+/// Makes a write over the limit on a file's size fail with an error, like one to a full disk, where the system would kill
+/// the process by a signal.
+fn outlive_file_limits() {
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::SIGXFSZ;
+        // Where the handler cannot be set, the limit kills as before, which loses nothing that was acknowledged.
+        let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    }
 }
 
 /// Prints help where it was asked for, or says what is wrong with the command line.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::{Shared, Writing};
 use super::exit::Failure;
-use super::output::Output;
+use super::output::{Output, plain};
 use crate::contract::{Code, Error, ErrorKind, UnknownTypes};
 use crate::store::{Options, Store};
 
@@ -45,7 +45,7 @@ pub(crate) fn absent(error: Error, dir: &Path) -> Failure {
     if let Err(failure) = no_file(dir) {
         failure
     } else if error.kind() == ErrorKind::NotFound {
-        let dir = dir.display();
+        let dir = plain(&dir.to_string_lossy()).into_owned();
         Failure::Usage(format!("there is no store at {dir}; `causelog init --store {dir}` makes one"))
     } else {
         Failure::Error(error)
@@ -56,7 +56,8 @@ pub(crate) fn absent(error: Error, dir: &Path) -> Failure {
 pub(crate) fn no_file(dir: &Path) -> Result<(), Failure> {
     match std::fs::metadata(dir) {
         Ok(metadata) if !metadata.is_dir() => {
-            Err(Failure::Usage(format!("{} is not a store: a store is a directory", dir.display())))
+            let dir = plain(&dir.to_string_lossy()).into_owned();
+            Err(Failure::Usage(format!("{dir} is not a store: a store is a directory")))
         }
         _ => Ok(()),
     }

@@ -49,19 +49,28 @@ pub(super) struct Locks {
 /// # Errors
 /// `Corrupt` when something of a store is here, and no segment.
 pub(super) fn exists(options: &Options, path: &Path) -> Result<bool> {
-    let (vfs, log) = (&*options.vfs, path.join(LOG_DIR));
-    let names = vfs.list(&log).map_err(|e| Error::io("cannot list a directory", e).at_path(&log))?;
-    if names.iter().any(|name| name.ends_with(".active") || name.ends_with(".sealed")) {
+    if has_segments(options, path)? {
         return Ok(true);
     }
     for name in [MARK_FILE, INDEX_FILE] {
         let left = path.join(name);
-        if vfs.exists(&left).map_err(|e| Error::io("cannot look for a file", e).at_path(&left))? {
+        let there = options.vfs.exists(&left);
+        if there.map_err(|e| Error::io("cannot look for a file", e).at_path(&left))? {
+            // Segments come before these: somebody may have created the store since the first look.
+            if has_segments(options, path)? {
+                return Ok(true);
+            }
             let what = format!("the segments of this store are missing: it still has its {name} file");
-            return Err(Error::corrupt(what).at_path(log));
+            return Err(Error::corrupt(what).at_path(path.join(LOG_DIR)));
         }
     }
     Ok(false)
+}
+
+fn has_segments(options: &Options, path: &Path) -> Result<bool> {
+    let log = path.join(LOG_DIR);
+    let names = options.vfs.list(&log).map_err(|e| Error::io("cannot list a directory", e).at_path(&log))?;
+    Ok(names.iter().any(|name| name.ends_with(".active") || name.ends_with(".sealed")))
 }
 
 pub(super) fn create(path: &Path, options: Options) -> Result<Store> {

@@ -327,3 +327,34 @@ fn a_file_that_is_not_there_exits_5() {
         assert_eq!((&error["code"], &error["kind"]), (&"STORE".into(), &"io".into()), "{args:?}");
     }
 }
+
+#[test]
+fn a_path_drives_no_terminal() {
+    let bench = Bench::new();
+    let said = bench.run(&["stats", "--store", "no\u{1b}[31mstore"]).exits(2);
+    assert!(!said.err.contains('\u{1b}') && said.err.contains("no\\u{1b}[31mstore"), "{}", said.err);
+}
+
+/// A limit on the size of files fails a write, and does not kill.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_files_is_an_error() {
+    let bench = Bench::new();
+    let payload = format!(r#"{{"turnId":"{}"}}"#, "x".repeat(100_000));
+    let append = |host: &str| {
+        let program = format!(
+            "ulimit -f 40; exec '{}' append --host {host} --type turn.started --payload -",
+            env!("CARGO_BIN_EXE_causelog")
+        );
+        let mut command = std::process::Command::new("sh");
+        command.arg("-c").arg(program).env("CAUSELOG_STORE", bench.store());
+        let file = std::fs::File::open(bench.file("payload", &payload)).unwrap();
+        command.stdin(file).output().unwrap()
+    };
+    let output = append("a");
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    bench.run(&["verify"]).exits(0);
+    assert_eq!(bench.events(), 0);
+    bench.run_with(&["append", "--host", "a", "--type", "turn.started", "--payload", "-"], &payload).ok();
+    assert_eq!(bench.events(), 1);
+}

@@ -151,3 +151,16 @@ fn lines_come_out_as_they_went_in() {
     };
     assert_eq!(sorted(&Bench::sample().export()), sorted(&std::fs::read_to_string(SAMPLE).unwrap()));
 }
+
+#[test]
+fn no_file_is_put_among_the_stores_own() {
+    let bench = Bench::sample();
+    let before = bench.export();
+    let segment = bench.store().join("log").join("0000000001.active");
+    for target in [segment, bench.store().join("copy.jsonl")] {
+        let said = bench.run(&["export", target.to_str().unwrap()]).exits(2);
+        assert!(said.err.contains("among the store's own files"), "{}", said.err);
+    }
+    assert!(!bench.store().join("copy.jsonl").exists());
+    assert_eq!(bench.export(), before);
+}

@@ -84,12 +84,13 @@ impl Vfs for Stale {
         self.inner.sync_dir(path)
     }
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        if self.fresh.swap(true, Ordering::Relaxed) { self.inner.list(path) } else { Ok(Vec::new()) }
+        if self.fresh.load(Ordering::Relaxed) { self.inner.list(path) } else { Ok(Vec::new()) }
     }
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.inner.exists(path)
+        Ok(self.fresh.load(Ordering::Relaxed) && self.inner.exists(path)?)
     }
     fn try_lock(&self, path: &Path, mode: LockMode, create: bool) -> io::Result<Option<Box<dyn VfsLock>>> {
+        self.fresh.store(true, Ordering::Relaxed);
         self.inner.try_lock(path, mode, create)
     }
 }

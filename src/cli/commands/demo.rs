@@ -11,7 +11,7 @@ use crate::cli::input::Input;
 use crate::cli::intake::Rules;
 use crate::cli::listing::{Form, list};
 use crate::cli::open;
-use crate::cli::output::{Output, Tone};
+use crate::cli::output::{Output, Tone, plain};
 use crate::cli::progress::Unit;
 use crate::codec::parse_event;
 use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, Result, TypeRegistry, UnknownTypes};
@@ -56,7 +56,11 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
     } else {
         let events = snapshot.len();
         title(output, format_args!("A run of an agent, recorded on {} hosts", report.totals.hosts))?;
-        output.line(format_args!("  {} events are in a store in {}", events, dir.display()))?;
+        output.line(format_args!(
+            "  {} events are in a store in {}",
+            events,
+            plain(&dir.to_string_lossy())
+        ))?;
         if shared.store.is_none() {
             output.line(format_args!("  It stays there until `rm -r {}` removes it.", quoted(&dir)))?;
         }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::cli::args::Shared;
 use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::open;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, plain};
 use crate::cli::progress::{Bar, Unit};
 use crate::codec::write_event;
 use crate::contract::Error;
@@ -51,6 +51,9 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
                        standard output";
         return Err(Error::corrupt(message).at_path(file).into());
     }
+    if let Some(file) = file {
+        refuse_inside(&shared.store_dir(), file)?;
+    }
     let snapshot = store.snapshot()?;
     let events = if args.order { snapshot.ordered()? } else { snapshot.events() };
     let all = Some(snapshot.len());
@@ -67,7 +70,11 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
     if output.is_json() {
         output.json(&json!({"file": file, "events": events_written}))?;
     } else {
-        output.summary(format_args!("wrote {} to {}", count(events_written, "event"), file.display()))?;
+        output.summary(format_args!(
+            "wrote {} to {}",
+            count(events_written, "event"),
+            plain(&file.to_string_lossy())
+        ))?;
     }
     Ok(Exit::Fine)
 }
@@ -94,6 +101,19 @@ fn write_all(
         written += 1;
     }
     Ok(written)
+}
+
+/// Refuses a file among the store's own.
+fn refuse_inside(store: &Path, file: &Path) -> Result<(), Failure> {
+    let target = followed(file).map_err(|error| unwritable(error, file))?;
+    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let (Ok(dir), Ok(store)) = (dir.canonicalize(), store.canonicalize())
+        && dir.starts_with(store)
+    {
+        let name = file.to_string_lossy();
+        return Err(Failure::Usage(format!("{} would stand among the store's own files", plain(&name))));
+    }
+    Ok(())
 }
 
 /// Writes a file that takes its name when it is complete.

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::cli::args::{Shared, Writing};
 use crate::cli::exit::{Exit, Outcome};
 use crate::cli::open;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, plain};
 use crate::store::{Options, Store};
 
 /// Make an empty store.
@@ -24,7 +24,7 @@ pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     if output.is_json() {
         output.json(&json!({"store": dir}))?;
     } else {
-        output.summary(format_args!("made an empty store in {}", dir.display()))?;
+        output.summary(format_args!("made an empty store in {}", plain(&dir.to_string_lossy())))?;
     }
     Ok(Exit::Fine)
 }

@@ -76,7 +76,7 @@ fn show(report: &RepairReport, dry_run: bool, output: &mut Output) -> Result<(),
         output.line(format_args!("  lost: {host}#{first} to {host}#{last}"))?;
     }
     for kept in &report.kept {
-        output.line(format_args!("  kept: {}", kept.display()))?;
+        output.line(format_args!("  kept: {}", plain(&kept.to_string_lossy())))?;
     }
     Ok(())
 }

@@ -90,10 +90,10 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
         tell_what_is_stored(&store, before, report, output)?;
         return Err(failure);
     }
-    report.show(output)?;
-    output.flush()?;
+    let said = report.show(output).and_then(|()| output.flush());
     close(store, output)?;
-    Ok(if report.refused == 0 { Exit::Fine } else { Exit::No })
+    let exit = if report.refused == 0 { Exit::Fine } else { Exit::No };
+    exit.after(said)
 }
 
 /// Says how far an import came that ended in an error, which is reported next.

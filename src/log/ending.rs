@@ -3,6 +3,7 @@
 //! Invariants:
 //! - Opening, checking and repairing judge by this one rule.
 //! - Mark file and checkpoint were written after the sync of what they name; they count for the last segment.
+//! - Events that they count and that are neither held nor recorded as lost are gone, wherever the file ends.
 //! - A rolled segment is whole up to the length that the next head names; where none does, up to free space.
 
 use super::error::LogError;
@@ -55,19 +56,23 @@ pub fn seed_of(header: &SegmentHeader) -> FrameSeed {
 /// System calls.
 pub fn judge_last(head: &Head, found: &Scan, size: u64, known: Known) -> Result<Ending> {
     let short = known.end > size.max(found.end);
-    if found.stop.is_none() && !short {
+    let recorded = found.state.lost().saturating_sub(head.header.state.lost());
+    let missing_events = known.events.saturating_sub((found.index.len() as u64).saturating_add(recorded));
+    if found.stop.is_none() && !short && missing_events == 0 {
         return Ok(Ending::Whole);
     }
     let (segment, offset) = (head.header.segment, found.end);
     Ok(match tail(head, offset, known.end)? {
-        Tail::Free => Ending::Whole,
+        Tail::Free if missing_events == 0 => Ending::Whole,
+        Tail::Free => {
+            let (path, bytes, events, missing_bytes) = (head.path.clone(), 0, 0, 0);
+            Ending::Torn(Torn { path, segment, offset, bytes, events, missing_bytes, missing_events })
+        }
         Tail::Damaged { durable_end, events } => {
             let what = format!("{}, below the durable end at {durable_end}", why(found));
             Ending::Damaged(finding(head, offset, what)?.with_events_behind(events))
         }
         Tail::Torn { bytes, events, missing_bytes } => {
-            let held = found.index.len() as u64;
-            let missing_events = if missing_bytes > 0 { known.events.saturating_sub(held) } else { 0 };
             let path = head.path.clone();
             Ending::Torn(Torn { path, segment, offset, bytes, events, missing_bytes, missing_events })
         }

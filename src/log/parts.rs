@@ -85,6 +85,22 @@ impl<'a> Iterator for Parts<'a> {
             _ => self.active.take().map(|(segment, visible)| Part::Active(segment, visible)),
         }
     }
+
+    fn nth(&mut self, mut n: usize) -> Option<Part<'a>> {
+        // Rolled segments mostly stand behind the sealed ones, which are then passed over at once.
+        let behind = |rolled: &Arc<ActiveSegment>| {
+            self.sealed.last().is_none_or(|sealed| sealed.number() < rolled.number())
+        };
+        if self.rolled.first().is_none_or(behind) {
+            let skipped = n.min(self.sealed.len());
+            self.sealed = self.sealed.get(skipped..).unwrap_or_default();
+            n -= skipped;
+        }
+        for _ in 0..n {
+            self.next()?;
+        }
+        self.next()
+    }
 }
 
 impl<'a> DoubleEndedIterator for Parts<'a> {

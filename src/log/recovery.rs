@@ -25,7 +25,7 @@ use super::finding::Finding;
 use super::head::{Head, read_head};
 use super::identity::owner_of;
 use super::ids::{IdTables, TierFiles};
-use super::mark::Mark;
+use super::mark::{Mark, MarkWriter};
 use super::names::{SegmentName, Stage, segment_file};
 use super::parts::Segments;
 use super::scan::{Scan, ScanStart, scan};
@@ -156,6 +156,8 @@ struct Cut {
     /// The checkpoint reaches past the cut: once the segment grew again, it would pass for one of what was written
     /// instead.
     checkpoint: bool,
+    /// Events before the cut, those that were recorded as lost among them.
+    held: u64,
 }
 
 impl<'a> Opening<'a> {
@@ -197,7 +199,7 @@ impl<'a> Opening<'a> {
             forms = opening.list()?;
         }
         opening.check_numbers(&forms);
-        opening.open_all(&forms, identity, repaired)
+        opening.open_all(root, &forms, identity, repaired)
     }
 
     /// Lists the segments, and what a crash left beside them.
@@ -280,6 +282,7 @@ impl<'a> Opening<'a> {
 
     fn open_all(
         mut self,
+        root: &Path,
         forms: &BTreeMap<u64, Forms>,
         identity: SegmentHeader,
         repaired: &[u64],
@@ -323,9 +326,10 @@ impl<'a> Opening<'a> {
             let what = "the active segment is missing".to_owned();
             self.damage.push(Finding::of(LogError::Chain(what).at(self.dir, last + 1, 0))?);
         }
-        let files = if self.role == Role::Writer { TierFiles::Tidy } else { TierFiles::Keep };
+        let tidy = self.role == Role::Writer && self.damage.is_empty();
+        let files = if tidy { TierFiles::Tidy } else { TierFiles::Keep };
         if self.role == Role::Writer && self.damage.is_empty() {
-            self.tidy()?;
+            self.tidy(root)?;
         }
         let ids = IdTables::open(self.vfs, &self.ids_dir, identity.store, self.sealed.clone(), files)?;
         Ok(Recovered {
@@ -415,7 +419,9 @@ impl<'a> Opening<'a> {
             Ending::Whole => {}
             Ending::Damaged(finding) => self.damage.push(finding),
             Ending::Torn(torn) => {
-                let cut = Cut { file: Arc::clone(&head.file), checkpoint: covered > found.end };
+                let recorded = found.state.lost().saturating_sub(head.header.state.lost());
+                let held = (found.index.len() as u64).saturating_add(recorded);
+                let cut = Cut { file: Arc::clone(&head.file), checkpoint: covered > found.end, held };
                 self.torn = Some((torn, cut));
             }
         }
@@ -433,7 +439,7 @@ impl<'a> Opening<'a> {
     }
 
     /// Removes what a crash left behind, and cuts a torn tail.
-    fn tidy(&self) -> Result<()> {
+    fn tidy(&self, root: &Path) -> Result<()> {
         for path in &self.leftovers {
             self.vfs
                 .remove(path)
@@ -446,7 +452,19 @@ impl<'a> Opening<'a> {
         for number in &self.outlived {
             remove_active(&**self.vfs, self.dir, *number)?;
         }
-        let Some((Torn { path, segment, offset, .. }, cut)) = &self.torn else { return Ok(()) };
+        let Some((Torn { path, segment, offset, missing_events, .. }, cut)) = &self.torn else {
+            return Ok(());
+        };
+        if *missing_events > 0 {
+            // The cut, and a file that grows again, would take the proof away: the mark keeps it until the loss is
+            // recorded in the log.
+            let mark = MarkWriter::open(&**self.vfs, root, self.store);
+            let proven = mark.and_then(|mark| {
+                mark.write(*segment, *offset, cut.held.saturating_add(*missing_events))?;
+                mark.sync()
+            });
+            proven.map_err(|e| Error::io("cannot write the mark file", e).at_path(root))?;
+        }
         if cut.checkpoint {
             let path = self.dir.join(checkpoint_file(*segment));
             self.vfs.remove(&path).map_err(|e| Error::io("cannot remove a checkpoint", e).at_path(path))?;

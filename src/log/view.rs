@@ -51,6 +51,17 @@ impl View {
         self.segments.parts(self.visible)
     }
 
+    /// Returns the place among [`parts`](Self::parts) of the one in which a host's events from a `seq` on start. Cost: a
+    /// look into the directories of those behind it.
+    pub fn part_from(&self, host: u32, from: u64) -> usize {
+        let starts_before = |part: &Part<'_>| part.host_first(host).is_some_and(|first| first <= from);
+        let behind = self.parts().rev().take_while(|part| !starts_before(part)).count();
+        let all = self.segments.sealed.len()
+            + self.segments.rolled.len()
+            + usize::from(self.segments.active.is_some());
+        all.saturating_sub(behind + 1)
+    }
+
     /// Returns the number of events in the view.
     pub fn len(&self) -> u64 {
         self.parts().map(|part| part.events()).sum()

@@ -358,6 +358,7 @@ impl Writer {
     }
 
     fn confirm_as(&self, leader: &Leader<'_>) -> Result<()> {
+        let watermark_end;
         {
             let staging = self.staging.lock();
             let end = self.durable_end.load(Ordering::Relaxed);
@@ -366,27 +367,30 @@ impl Writer {
             }
             let events = staging.segment.index().read().len() as u64;
             let body = GroupMark { durable_end: end, events }.to_body();
-            staging.segment.stage(FrameKind::Watermark, 0, &body)?;
+            let (offset, bytes) = staging.segment.stage(FrameKind::Watermark, 0, &body)?;
+            watermark_end = offset + u64::from(bytes);
         }
         self.write(leader, true)?;
-        self.watermark_end.store(self.durable_end.load(Ordering::Relaxed), Ordering::Relaxed);
+        // Events that came behind it in the same group are not confirmed by it.
+        self.watermark_end.store(watermark_end, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Confirms everything, cuts free space off the file and refuses every later write.
+    /// Confirms everything, cuts free space off the file and refuses every later write, also where the others fail.
     ///
     /// # Errors
     /// What the system calls report.
     pub fn close(&self) -> Result<()> {
         let leader = self.group.lead()?;
-        self.write(&leader, true)?;
-        self.confirm_as(&leader)?;
+        let confirmed = self.write(&leader, true).and_then(|()| self.confirm_as(&leader));
         let staging = self.staging.lock();
-        if staging.segment.pending_bytes() == 0 {
-            self.cut_free_space(&staging.segment)?;
-        }
+        let cut = if confirmed.is_ok() && staging.segment.pending_bytes() == 0 {
+            self.cut_free_space(&staging.segment)
+        } else {
+            Ok(())
+        };
         self.group.poison(Failure::of(&poisoned("the store is closed")));
-        Ok(())
+        confirmed.and(cut)
     }
 
     /// Gives back what was written ahead for groups that will not come.
@@ -452,13 +456,14 @@ impl Writer {
         self.staging.lock().control(control)
     }
 
-    /// Writes down that acknowledged events of a segment are gone. After it returns that is durable, and so is the mark,
+    /// Writes down that acknowledged events are gone with the end of the log. After it returns that is durable, and so is the mark,
     /// which names no end any more that the log does not reach.
     ///
     /// # Errors
     /// What the system calls report.
-    pub fn record_loss(&self, segment: u64, lost: u64) -> Result<()> {
-        self.control(&Control::Repaired { segment, lost })?;
+    pub fn record_loss(&self, lost: u64) -> Result<()> {
+        // No segment is to blame: what is left of each is as it was written, and goes on being checked.
+        self.control(&Control::Repaired { segment: 0, lost })?;
         self.sync()?;
         self.sync_mark()
     }
@@ -481,9 +486,10 @@ impl Writer {
             self.write(&leader, true)?;
             self.confirm_as(&leader)?;
             let staging = self.staging.lock();
+            let end = self.durable_end.load(Ordering::Relaxed);
             // Somebody may have staged an event since the write.
-            if staging.segment.pending_bytes() == 0 {
-                return read(&staging, self.durable_end.load(Ordering::Relaxed));
+            if staging.segment.pending_bytes() == 0 && end == self.watermark_end.load(Ordering::Relaxed) {
+                return read(&staging, end);
             }
         }
     }

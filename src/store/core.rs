@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -53,6 +53,8 @@ pub(super) struct Core {
     checkpointed: Mutex<(u64, u64)>,
     /// The rolled segment that cannot be sealed because it is damaged: tried again when the store closes.
     unsealable: Mutex<Option<u64>>,
+    /// A fingerprint table is damaged, so that those due cannot be merged: tried again when the store closes.
+    unmergeable: AtomicBool,
 }
 
 /// Why the upkeep thread is woken.
@@ -88,6 +90,7 @@ impl Core {
             seen,
             checkpointed: Mutex::new((0, 0)),
             unsealable: Mutex::new(None),
+            unmergeable: AtomicBool::new(false),
         }
     }
 
@@ -148,7 +151,8 @@ impl Core {
         let _ = self.wake.send(why);
     }
 
-    /// Seals every rolled segment up to a damaged one, of which the first call reports the damage, then keeps a capped store within its cap.
+    /// Seals every rolled segment up to a damaged one, of which the first call reports the damage, then keeps a capped
+    /// store within its cap.
     pub(super) fn seal_all(&self) -> Result<()> {
         let _one = self.upkeep.lock();
         // Once the store is closed, its files may be another process's to change.
@@ -174,7 +178,16 @@ impl Core {
         if self.options.is_capped() {
             return ring::trim(self);
         }
-        while merge_next(&self.writer, &*self.options.vfs)? {}
+        while !self.unmergeable.load(Ordering::Relaxed) {
+            match merge_next(&self.writer, &*self.options.vfs) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.unmergeable.store(error.kind() == ErrorKind::Corrupt, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -223,17 +236,17 @@ impl Core {
     }
 
     /// Confirms everything and leaves a checkpoint, so that the next open scans nothing. Whatever part of it fails, the
-    /// others are done; the first failure is returned.
+    /// others are done; the first failure is returned. Nothing writes to the store after it returns.
     pub(super) fn close(&self) -> Result<()> {
         *self.unsealable.lock() = None;
+        self.unmergeable.store(false, Ordering::Relaxed);
         let sealed = self.seal_all();
-        self.writer.confirm()?;
         let checkpointed = self.checkpoint();
-        self.writer.close()?;
+        let closed = self.writer.close();
+        // Whoever still seals or leaves a checkpoint finishes first: nothing writes after this.
+        let _one = self.upkeep.lock();
         let index = self.index.lock().take().map_or(Ok(()), Index::close);
-        // Whoever still seals finishes first: nothing writes after this.
-        drop(self.upkeep.lock());
-        sealed.and(checkpointed).and(index)
+        closed.and(sealed).and(checkpointed).and(index)
     }
 
     /// One round of the upkeep thread after a quiet time.

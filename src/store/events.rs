@@ -60,11 +60,11 @@ pub(super) struct HostEvents {
 impl HostEvents {
     pub(super) fn new(view: View, host: u32, from: u64, to: u64) -> Self {
         Self {
+            part: view.part_from(host, from),
             view,
             host,
             from,
             to,
-            part: 0,
             reader: None,
             fetched: VecDeque::new(),
             fetch: 4,

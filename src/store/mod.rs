@@ -384,8 +384,9 @@ impl Store {
     pub fn close(self) -> Result<()> {
         if let Mode::Writer(upkeep) = &self.0.mode {
             upkeep.stop_thread();
-            upkeep.core.close()?;
+            let closed = upkeep.core.close();
             self.0.locks.lock().take();
+            return closed;
         }
         Ok(())
     }

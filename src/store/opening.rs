@@ -18,8 +18,8 @@ use super::ring;
 use super::{Inner, Mode, Store};
 use crate::codec::{ControlState, Form, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
-use crate::index::{Index, IndexState, RebuildReason};
-use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
+use crate::index::{CheckpointBatch, Index, IndexState, RebuildReason};
+use crate::io::{LockMode, MemoryVfs, OpenMode, ProofBudget, Vfs, VfsLock};
 use crate::log::{
     Finding, MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active,
     recover,
@@ -159,16 +159,16 @@ fn open_locked(path: &Path, options: Options, locks: Locks) -> Result<Store> {
     let mut report = OpenReport::of(&recovered);
     let started = match read_only_reason(&recovered) {
         Some(reason) => Err((recovered, reason)),
-        None => match start_writer(path, &options, recovered, Arc::clone(&budget), &mut report) {
-            // A rolled segment cannot be sealed: what its checkpoint said hid the damage so far.
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
+        None => match start_writer(path, &options, recovered, Arc::clone(&budget), &mut report)? {
+            Started::Writing(upkeep) => Ok(upkeep),
+            Started::Unsealable(error) => {
                 let mut recovered = recover(&options.vfs, path, &log_dir, Role::Reader, &budget)?;
-                recovered.damage.push(Finding::of(error)?);
-                report = OpenReport::of(&recovered);
+                let finding = Finding::of(error)?;
+                report.damage.push(finding.clone());
+                recovered.damage.push(finding);
                 let reason = read_only_reason(&recovered).unwrap_or_default();
                 Err((recovered, reason))
             }
-            started => Ok(started?),
         },
     };
     let mode = match started {
@@ -189,13 +189,21 @@ fn read_only_reason(recovered: &Recovered) -> Option<String> {
     (!reason.is_empty()).then(|| reason.clone())
 }
 
+/// How the writer of a sound log starts.
+enum Started {
+    /// It takes appends.
+    Writing(super::Upkeep),
+    /// A rolled segment cannot be sealed: what its checkpoint said hid damage so far.
+    Unsealable(Error),
+}
+
 fn start_writer(
     path: &Path,
     options: &Options,
     recovered: Recovered,
     budget: Arc<ProofBudget>,
     report: &mut OpenReport,
-) -> Result<super::Upkeep> {
+) -> Result<Started> {
     let log_dir = path.join(LOG_DIR);
     let Recovered { store, segments, state, frames_read, torn, .. } = recovered;
     let Some(active) = segments.active.clone() else {
@@ -212,7 +220,7 @@ fn start_writer(
     let sync = || -> io::Result<()> {
         active.file().sync()?;
         if gone > 0 {
-            // The old mark proves the loss until it is recorded.
+            // The mark proves the loss until it is recorded.
             return Ok(());
         }
         mark.write(active.number(), active.written_end(), active.synced().into())?;
@@ -230,24 +238,24 @@ fn start_writer(
         sync_each: matches!(options.durability, Durability::Durable),
     };
     let names = Arc::new(Names::of(&state));
-    let segment = active.number();
     let staging = Staging::new(state, names, active);
     let vfs = Arc::clone(&options.vfs);
     // Nothing behind the checkpoint: it was closed, or nothing was appended since.
     let confirmed = frames_read == 0;
     let writer = Writer::new(vfs, log_dir.clone(), writer_options, segments, staging, mark, confirmed);
     if gone > 0 {
-        writer.record_loss(segment, gone)?;
+        writer.record_loss(gone)?;
         report.lost = report.lost.saturating_add(gone);
     }
     let (wake, woken) = crossbeam::channel::bounded(1);
     let core = Arc::new(Core::new(writer, options.clone(), log_dir, budget, store, index, wake));
     match core.seal_all() {
-        // It waits: appends go on without it, and the next round tries again.
-        Err(error) if error.kind() != ErrorKind::Corrupt => {
-            tracing::warn!(%error, "sealing failed and will be tried again");
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::Corrupt && core.writer.rolled() > 0 => {
+            return Ok(Started::Unsealable(error));
         }
-        sealed => sealed?,
+        // It waits: appends go on without it, and the next round tries again.
+        Err(error) => tracing::warn!(%error, "sealing failed and will be tried again"),
     }
     let thread = options.background.then(|| {
         let core = Arc::clone(&core);
@@ -255,7 +263,7 @@ fn start_writer(
     });
     let thread =
         thread.transpose().map_err(|e| Error::io("cannot start the store's thread", e).at_path(path))?;
-    Ok(super::Upkeep::new(core, thread))
+    Ok(Started::Writing(super::Upkeep::new(core, thread)))
 }
 
 /// Opens the index; one that knows more than the log is not of this log and is made anew.
@@ -267,14 +275,14 @@ fn open_index(
 ) -> Result<(Index, IndexState)> {
     let path = path.join(INDEX_FILE);
     let (index, state) = Index::open(&*options.vfs, &path, store)?;
-    let ahead = index
-        .load()?
-        .is_some_and(|held| (held.checkpoint.active_segment, held.checkpoint.durable_end) > log_end);
-    if !ahead {
-        return Ok((index, state));
-    }
+    let end_of = |held: &CheckpointBatch| (held.checkpoint.active_segment, held.checkpoint.durable_end);
+    let reason = match index.load() {
+        Ok(held) if held.as_ref().map(end_of).is_none_or(|end| end <= log_end) => return Ok((index, state)),
+        Ok(_) => RebuildReason::Damaged("it is ahead of the log"),
+        Err(error) if error.kind() == ErrorKind::Corrupt => RebuildReason::Damaged("it cannot be read"),
+        Err(error) => return Err(error),
+    };
     drop(index);
-    let reason = RebuildReason::Damaged("it is ahead of the log");
     Ok((Index::recreate(&*options.vfs, &path)?, IndexState::Rebuilt { reason }))
 }
 
@@ -300,15 +308,32 @@ pub(super) fn recover_for_reading(
     path: &Path,
     budget: &Arc<ProofBudget>,
 ) -> Result<Recovered> {
+    /// Writers that may come and go meanwhile.
+    const ROUNDS: usize = 8;
     let log = path.join(LOG_DIR);
-    if !writer_lives(&**vfs, path)? {
+    for _ in 0..ROUNDS {
+        let before = mark_bytes(&**vfs, path)?;
+        if writer_lives(&**vfs, path)? {
+            break;
+        }
         let recovered = recover(vfs, path, &log, Role::Reader, budget);
-        // A writer that started meanwhile made a moving target of the end.
-        if !writer_lives(&**vfs, path)? {
+        // A writer that started meanwhile made a moving target of the end; each that starts moves the mark.
+        if !writer_lives(&**vfs, path)? && mark_bytes(&**vfs, path)? == before {
             return recovered;
         }
     }
     recover(vfs, path, &log, Role::Follower, budget)
+}
+
+fn mark_bytes(vfs: &dyn Vfs, path: &Path) -> Result<Vec<u8>> {
+    let path = path.join(MARK_FILE);
+    let mut bytes = vec![0; 1024];
+    let read = match vfs.open(&path, OpenMode::Read) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
+        opened => opened.and_then(|file| file.read_at(&mut bytes, 0)),
+    };
+    bytes.truncate(read.map_err(|e| Error::io("cannot read the mark file", e).at_path(path))?);
+    Ok(bytes)
 }
 
 /// Reports whether a writer is alive, by trying its lock for a moment.

@@ -9,6 +9,7 @@ mod exit;
 mod r#gen;
 mod input;
 mod intake;
+mod line;
 mod listing;
 mod open;
 mod output;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
 
-use args::Cli;
+use line::Cli;
 use output::Output;
 
 /// Runs the command line of this process and returns how the process exits.

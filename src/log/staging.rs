@@ -15,13 +15,23 @@ use super::parts::Found;
 use super::recent::{Place, Recent};
 use super::stored::StoredEvent;
 use super::view::View;
-use super::writer::WriterOptions;
 use crate::codec::{
     ActiveEntry, CauseRecord, Control, ControlState, EventRecord, Fingerprint, Frame, FrameKind,
     RecordBuffer, UNRESOLVED, encode_control,
 };
 use crate::contract::{Code, Error, ErrorKind, EventFields, IdRef, Result, limits, same};
 use crate::order::CycleGuard;
+
+/// What the writer needs to know.
+#[derive(Clone, Debug)]
+pub struct WriterOptions {
+    /// The segment is rolled before it grows past this.
+    pub segment_bytes_max: u64,
+    /// The segment is rolled before it holds more events than this.
+    pub segment_events_max: usize,
+    /// Each append waits for a sync.
+    pub sync_each: bool,
+}
 
 /// What became of an event that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,7 @@ use super::interner::Names;
 use super::mark::MarkWriter;
 use super::names::{SEGMENT_MAX, Stage, segment_file};
 use super::parts::Segments;
-use super::staging::{Outcome, Staging};
+use super::staging::{Outcome, Staging, WriterOptions};
 use super::view::View;
 use crate::codec::{Control, Form, FrameKind, GroupMark, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, EventFields, Result};
@@ -42,17 +42,6 @@ const LARGE_GROUP_BYTES: u64 = 128 << 10;
 
 /// Staged bytes from which on a caller writes before it stages more.
 const PENDING_BYTES_MAX: usize = 8 << 20;
-
-/// What the writer needs to know.
-#[derive(Clone, Debug)]
-pub struct WriterOptions {
-    /// The segment is rolled before it grows past this.
-    pub segment_bytes_max: u64,
-    /// The segment is rolled before it holds more events than this.
-    pub segment_events_max: usize,
-    /// Each append waits for a sync.
-    pub sync_each: bool,
-}
 
 /// A log open for appending.
 pub struct Writer {

@@ -18,11 +18,35 @@ pub(crate) mod since;
 pub(crate) mod stats;
 pub(crate) mod verify;
 
-use super::args::{Command, Destructive, Shared};
+use clap::Subcommand;
+
+use super::args::{Destructive, Shared};
 use super::exit::{Exit, Failure, Outcome};
 use super::output::Output;
 use crate::replay::count;
 use crate::store::VerifyOutcome;
+
+/// The verbs. What each says of itself stands above its arguments: a line here would replace all of it.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(init::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Append(append::Args),
+    Get(get::Args),
+    Log(log::Args),
+    Range(range::Args),
+    Cursor(cursor::Args),
+    Since(since::Args),
+    Ancestry(ancestry::Args),
+    Replay(replay::Args),
+    Verify(verify::Args),
+    Repair(repair::Args),
+    Reindex(reindex::Args),
+    Stats(stats::Args),
+    Gen(r#gen::Args),
+    Demo(demo::Args),
+}
 
 /// Runs a verb.
 pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Outcome {

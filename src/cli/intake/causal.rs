@@ -1,7 +1,7 @@
 //! The events of a sorted file, whole, in the order in which they go in.
 
+use super::arranged::Arranged;
 use super::record;
-use super::resolve::Arranged;
 use super::schedule::{Schedule, Verdict, window_bytes};
 use crate::cli::sort::Records;
 use crate::contract::{Event, Result};

@@ -9,9 +9,9 @@ use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 use super::against::Against;
+use super::arranged::Arranged;
 use super::faults::Faults;
 use super::links::{ByRank, Link};
-use super::resolve::Arranged;
 use super::schedule::{Schedule, Verdict};
 use super::whole::Whole;
 use crate::contract::{Code, Error, Result};

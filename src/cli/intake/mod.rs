@@ -9,6 +9,7 @@
 //! Memory: the budgets of the sorts, a few words for each host, and one event at a time.
 
 mod against;
+mod arranged;
 mod causal;
 mod cycles;
 mod faults;
@@ -26,8 +27,9 @@ mod tests;
 mod whole;
 
 pub(crate) use against::Against;
+pub(crate) use arranged::Arranged;
 pub(crate) use causal::Causal;
 pub(crate) use faults::Faults;
 pub(crate) use ordered::Ordered;
 pub(crate) use read::{Rules, read};
-pub(crate) use resolve::{Arranged, resolve};
+pub(crate) use resolve::resolve;

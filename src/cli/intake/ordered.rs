@@ -1,8 +1,8 @@
 //! The events of a sorted file in their one order.
 
+use super::arranged::Arranged;
 use super::cycles;
 use super::record;
-use super::resolve::Arranged;
 use super::schedule::window_bytes;
 use crate::cli::sort::Records;
 use crate::contract::{Code, Error, Event, Result};

@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::{Range, RangeInclusive};
 
+use super::arranged::{Arranged, Lane};
 use super::links::Link;
-use super::resolve::{Arranged, Lane};
 use crate::cli::sort::{Record, Records};
 use crate::contract::Result;
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::against::Against;
+use super::arranged::Lane;
 use super::faults::Faults;
 use super::links::{ByRank, Link, Links};
-use super::resolve::Lane;
 use crate::cli::sort::Sorted;
 use crate::contract::{Code, Error, ErrorKind, HostId, Result, Seq};
 

@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
-use super::resolve::Arranged;
+use super::arranged::Arranged;
 use super::*;
 use crate::cli::r#gen::{Generator, Plan, Shape};
 use crate::contract::{Code, Event, EventFields, EventId, TypeRegistry, UnknownTypes};

@@ -8,9 +8,9 @@
 use std::ops::Range;
 
 use super::against::Against;
+use super::arranged::Arranged;
 use super::links::{ByRank, Link};
 use super::record;
-use super::resolve::Arranged;
 use crate::contract::{Code, Error, Result};
 use crate::order::Graph;
 

@@ -21,10 +21,10 @@ use crate::log::names::{Stage, segment_file};
 use crate::log::recovery::{Recovered, recover_repaired};
 use crate::log::seal::{SealSource, seal};
 use crate::log::sealed::sealed_trailer;
-use crate::log::staging::Staging;
+use crate::log::staging::{Staging, WriterOptions};
 use crate::log::trouble::{io_error, to_usize};
 use crate::log::upkeep::remove_active;
-use crate::log::writer::{Writer, WriterOptions, create_active};
+use crate::log::writer::{Writer, create_active};
 
 impl Plan {
     /// Reports whether there is nothing to do.

@@ -40,7 +40,11 @@ pub struct Torn {
 impl std::fmt::Display for Torn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { segment, offset, bytes, events, missing_bytes, missing_events, .. } = self;
-        write!(f, "torn tail of {bytes} bytes in segment {segment} at offset {offset}")?;
+        if *bytes > 0 {
+            write!(f, "torn tail of {bytes} bytes in segment {segment} at offset {offset}")?;
+        } else {
+            write!(f, "segment {segment} ends early, at offset {offset}")?;
+        }
         if *events > 0 {
             write!(f, ", with {events} unconfirmed events behind the tear")?;
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::interner::Names;
 use super::parts::{Found, Part, Parts, Segments};
-use crate::codec::Fingerprint;
+use crate::codec::{Fingerprint, HostState};
 use crate::contract::{HostId, IdRef, Result};
 
 /// A stable view of the log for readers.
@@ -139,6 +139,19 @@ impl View {
         }
         found.retain(|found: &Found| found.record.get().causes.iter().any(|cause| cause.id.get() == id));
         Ok(found)
+    }
+
+    /// Returns the state of the hosts, by number, at the start of the newest segment: what is known of events that are
+    /// gone, by eviction or by a loss that was repaired.
+    ///
+    /// # Errors
+    /// System calls; damage.
+    pub fn known_hosts(&self) -> Result<Vec<HostState>> {
+        Ok(match self.parts().next_back() {
+            Some(Part::Active(segment, _)) => segment.header().state.hosts.clone(),
+            Some(Part::Sealed(segment)) => segment.state_after()?.hosts,
+            None => Vec::new(),
+        })
     }
 
     /// Lists the hosts that had events before the first segment of the view, with their high marks and the

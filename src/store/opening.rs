@@ -60,7 +60,10 @@ pub(super) fn exists(options: &Options, path: &Path) -> Result<bool> {
             if has_segments(options, path)? {
                 return Ok(true);
             }
-            let what = format!("the segments of this store are missing: it still has its {name} file");
+            let what = format!(
+                "the segments of this store are missing, it still has its {name} file: put them back from a copy; \
+                 there is nothing left here that a repair could keep"
+            );
             return Err(Error::corrupt(what).at_path(path.join(LOG_DIR)));
         }
     }

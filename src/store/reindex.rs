@@ -10,7 +10,7 @@ use super::options::Options;
 use super::progress::Progress;
 use super::verify::first_damage;
 use crate::contract::{Code, Error, ErrorKind, Result};
-use crate::log::{Finding, IDS_DIR};
+use crate::log::{Finding, IDS_DIR, Torn};
 
 /// What was made again.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +23,8 @@ pub struct ReindexReport {
     pub events: u64,
     /// Derived files that were dropped.
     pub dropped: u64,
+    /// A torn tail, which opening the store cut.
+    pub torn: Option<Torn>,
 }
 
 /// Removes the index database, the merged fingerprint tables and the checkpoint, then makes them again from the
@@ -50,13 +52,14 @@ pub fn reindex(path: impl AsRef<Path>, options: &Options, progress: &dyn Progres
     if let Some(finding) = first_damage(path, options, progress)? {
         return Err(damaged(path, &finding));
     }
+    let torn = store.opening().torn.clone();
     store.close()?;
     let dropped = drop_derived(path, options)?;
     let store = open()?;
     store.checkpoint()?;
     let stats = store.stats()?;
     store.close()?;
-    Ok(ReindexReport { segments: stats.segments.len() as u64, events: stats.events, dropped })
+    Ok(ReindexReport { segments: stats.segments.len() as u64, events: stats.events, dropped, torn })
 }
 
 fn damaged(path: &Path, finding: &Finding) -> Error {

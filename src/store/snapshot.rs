@@ -98,7 +98,8 @@ impl Snapshot {
     ///
     /// # Errors
     /// Code `CURSOR` when an entry names an event by an id that is not the one held there, or lies ahead of this store:
-    /// it was taken from another history. `Corrupt`, `Io`.
+    /// it was taken from another history, or from a store that holds more of that host. A replica that knows better
+    /// leaves that entry's id out. `Corrupt`, `Io`.
     pub fn since(&self, cursor: &Cursor) -> Result<Events> {
         let mut evicted = None;
         for (host, entry) in cursor.iter() {
@@ -117,6 +118,24 @@ impl Snapshot {
             let host = HostId::new(host).ok()?;
             Some(from.get(&host).copied().unwrap_or(0))
         })))
+    }
+
+    /// Returns each host's highest `seq` that this store has ever held: that of [`cursor`](Self::cursor), or a higher one
+    /// whose event is gone, evicted or lost. An append must be above it. Cost: as `cursor`.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn high_marks(&self) -> Result<BTreeMap<HostId, Seq>> {
+        let mut highs: BTreeMap<HostId, Seq> =
+            self.cursor()?.iter().map(|(host, entry)| (host.clone(), entry.seq)).collect();
+        for known in self.view.known_hosts()? {
+            // A host whose name was lost has none.
+            if let (Some(high), Ok(host)) = (known.high, HostId::new(&known.name)) {
+                let high = Seq::new(high)?;
+                highs.entry(host).and_modify(|held| *held = (*held).max(high)).or_insert(high);
+            }
+        }
+        Ok(highs)
     }
 
     fn holds_at(&self, host: &HostId, seq: Seq, id: &EventId) -> Result<bool> {

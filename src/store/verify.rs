@@ -117,7 +117,16 @@ pub fn verify(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress
     let path = path.as_ref();
     must_exist(options, path)?;
     let _lock = shared_lock(options, &path.join(READER_LOCK))?;
-    let (view, mut report) = read_all(path, options, progress)?;
+    let (view, mut report) = match read_all(path, options, progress) {
+        Ok(read) => read,
+        // Nothing of it can be read: not even whose it is.
+        Err(error) => {
+            let mut report = VerifyReport::empty();
+            report.findings.push(Finding::of(error)?);
+            report.outcome = VerifyOutcome::of(None, &report.findings);
+            return Ok(report);
+        }
+    };
     if report.findings.is_empty() {
         // Queries over damaged segments would only name the same places again.
         check_events(&view, &mut report)?;

@@ -127,8 +127,9 @@ fn a_damaged_head_exits_4() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[20] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
-    for args in [&["log"][..], &["verify"], &APPEND, &["import", crate::bench::SAMPLE], &["reindex", "--yes"]]
-    {
+    let report = bench.run(&["verify", "--json"]).exits(4).json();
+    assert_eq!((&report["outcome"], &report["findings"][0]["segment"]), (&"damaged".into(), &1.into()));
+    for args in [&["log"][..], &APPEND, &["import", crate::bench::SAMPLE], &["reindex", "--yes"]] {
         let said = bench.run(&[args, &["--json"]].concat()).exits(4);
         assert!(said.err.contains("causelog repair --dry-run"), "{args:?}: {said:?}");
         assert!(said.out.is_empty() && !said.errors().is_empty(), "{args:?}: {said:?}");

@@ -93,7 +93,7 @@ fn contradictions_with_the_store_name_the_event() {
     for (text, code, kind, needle) in [
         (line("x", "h", 10, &[]), "ID", "equivocation", "h#5"),
         (line("z", "h", 5, &[]), "SEQ", "equivocation", "event x"),
-        (line("z", "h", 7, &[]), "SEQ", "invalid", "below 9"),
+        (line("z", "h", 7, &[]), "SEQ", "invalid", "which is 9"),
     ] {
         for mode in [&["--dry-run"][..], &["--lenient", "--dry-run"], &[], &["--lenient"]] {
             let said = bench.run_with(&[&["import", "-", "--json"], mode].concat(), &text).exits(1);

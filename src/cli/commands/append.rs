@@ -61,6 +61,9 @@ pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     if let Err(error) = store.close() {
         output.warn(format_args!("the event is stored; closing the store failed: {error}"));
     }
+    if said.is_err() {
+        output.warn("the event is stored; what could not be written is where it stands");
+    }
     Exit::Fine.after(said)
 }
 

@@ -37,6 +37,9 @@ pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     let bar = output.bar("indexing", Unit::Bytes, None);
     let report = store::reindex(&dir, &options, &bar).map_err(|error| open::absent(error, &dir))?;
     drop(bar);
+    if let Some(torn) = &report.torn {
+        output.warn(format_args!("{torn}; the log goes on before it"));
+    }
     if output.is_json() {
         let ReindexReport { segments, events, dropped, .. } = report;
         output.json(&json!({"dryRun": false, "segments": segments, "events": events, "dropped": dropped}))?;
@@ -53,6 +56,9 @@ fn plan(dir: &Path, output: &mut Output) -> Outcome {
     drop(bar);
     if let Some(finding) = found.findings.first() {
         return Err(Error::corrupt(format!("the log is damaged: {finding}")).at_path(dir).into());
+    }
+    if let Some(torn) = &found.torn {
+        output.warn(format_args!("{torn}; it would be cut"));
     }
     if output.is_json() {
         output.json(&json!({"dryRun": true, "segments": found.segments, "events": found.events}))?;

@@ -21,7 +21,8 @@ const CURSOR_BYTES_MAX: usize = 256 << 20;
 /// Show the events beyond a cursor, by host and seq.
 ///
 /// With --json the whole events, ready to be imported. A cursor from another history, whose events this store holds
-/// otherwise, is refused: exit 1.
+/// otherwise, is refused: exit 1. So is one that is ahead of this store by an event's id, as after this store was put
+/// back to an older copy; where another store just knows more of a host, give that host's seq without the id.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -24,7 +24,7 @@ pub(super) enum Held {
 pub(crate) struct Against {
     /// None where no event is held.
     snapshot: Option<Snapshot>,
-    /// Highest seq held by host.
+    /// Highest seq ever held by host.
     high: HashMap<HostId, Seq>,
 }
 
@@ -39,7 +39,7 @@ impl Against {
     /// # Errors
     /// `Corrupt`, `Io`.
     pub(crate) fn store(snapshot: Snapshot) -> Result<Self> {
-        let high = snapshot.cursor()?.iter().map(|(host, entry)| (host.clone(), entry.seq)).collect();
+        let high = snapshot.high_marks()?.into_iter().collect();
         Ok(Self { snapshot: (!snapshot.is_empty()).then_some(snapshot), high })
     }
 
@@ -65,16 +65,15 @@ impl Against {
 
     /// Says who has the seq of a new event, or that it is too low.
     pub(super) fn seq(&self, host: &HostId, seq: Seq) -> Result<Option<Error>> {
-        let (Some(high), Some(snapshot)) = (self.high.get(host), &self.snapshot) else { return Ok(None) };
-        if seq > *high {
-            return Ok(None);
-        }
+        let Some(high) = self.high.get(host).filter(|high| seq <= **high) else { return Ok(None) };
         let number = seq.get();
-        Ok(Some(if let Some(holder) = snapshot.range(host, number..=number).next().transpose()? {
+        let at = |snapshot: &Snapshot| snapshot.range(host, number..=number).next();
+        Ok(Some(if let Some(holder) = self.snapshot.as_ref().and_then(at).transpose()? {
             let message = format!("seq {seq} of host {host} is held by event {}", holder.id());
             Error::new(ErrorKind::Equivocation, Code::Seq, message)
         } else {
-            let message = format!("seq {seq} of host {host} is below {high}, the highest held");
+            let message =
+                format!("seq {seq} of host {host} is not above the highest it has had here, which is {high}");
             Error::invalid(Code::Seq, message)
         }))
     }

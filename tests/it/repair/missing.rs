@@ -179,3 +179,28 @@ fn a_store_whose_segments_are_all_gone_is_no_empty_place() {
         }
     }
 }
+
+#[test]
+fn high_marks_tell_of_what_a_repair_lost() {
+    let mut image = Image::sealed();
+    let name = image.files().last().unwrap().clone();
+    let gone = frames(&image.read(&name));
+    let before =
+        Store::open_read_only("/s", image.options()).unwrap().snapshot().unwrap().high_marks().unwrap();
+    image.lose(&gone);
+    image.remove(&name);
+    repaired(&image);
+    let store = Store::open("/s", image.options()).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let marks = snapshot.high_marks().unwrap();
+    let held = snapshot.cursor().unwrap();
+    // What is lost and named by what is left is not taken again, and the marks say so.
+    for (host, mark) in &marks {
+        assert!(*mark <= before[host] && held.get(host).is_none_or(|held| held.seq <= *mark));
+        let id = causelog::EventId::new("new").unwrap();
+        let next = crate::support::named(id, host.as_str(), mark.get(), Vec::new());
+        assert!(store.append(&next).is_err(), "{host:?} {mark:?}");
+    }
+    let lost = |host: &causelog::HostId| held.get(host).is_none_or(|held| held.seq < marks[host]);
+    assert!(marks.keys().any(lost), "{marks:?} {held:?}");
+}

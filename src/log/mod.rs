@@ -46,6 +46,7 @@ mod writer;
 pub use check::check_active;
 pub use finding::Finding;
 pub use interner::Names;
+#[cfg(feature = "cli")]
 pub use late::causes_of;
 pub use mark::{MARK_FILE, Mark, MarkWriter};
 pub use parts::{Found, HostReader, Part};

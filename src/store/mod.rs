@@ -8,6 +8,7 @@ mod by_type;
 mod core;
 mod events;
 mod lanes;
+#[cfg(feature = "cli")]
 mod late;
 mod numbering;
 mod opening;

@@ -62,20 +62,18 @@ pub fn judge_last(head: &Head, found: &Scan, size: u64, known: Known) -> Result<
         return Ok(Ending::Whole);
     }
     let (segment, offset) = (head.header.segment, found.end);
+    let torn = |bytes, events, missing_bytes| {
+        let path = head.path.clone();
+        Ending::Torn(Torn { path, segment, offset, bytes, events, missing_bytes, missing_events })
+    };
     Ok(match tail(head, offset, known.end)? {
         Tail::Free if missing_events == 0 => Ending::Whole,
-        Tail::Free => {
-            let (path, bytes, events, missing_bytes) = (head.path.clone(), 0, 0, 0);
-            Ending::Torn(Torn { path, segment, offset, bytes, events, missing_bytes, missing_events })
-        }
+        Tail::Free => torn(0, 0, 0),
         Tail::Damaged { durable_end, events } => {
             let what = format!("{}, below the durable end at {durable_end}", why(found));
             Ending::Damaged(finding(head, offset, what)?.with_events_behind(events))
         }
-        Tail::Torn { bytes, events, missing_bytes } => {
-            let path = head.path.clone();
-            Ending::Torn(Torn { path, segment, offset, bytes, events, missing_bytes, missing_events })
-        }
+        Tail::Torn { bytes, events, missing_bytes } => torn(bytes, events, missing_bytes),
     })
 }
 

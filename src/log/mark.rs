@@ -68,76 +68,61 @@ impl Mark {
         }
         Some(Self { generation: field(0)?, segment: field(8)?, end: field(16)?, events: field(24)? })
     }
+}
 
-    /// Reads the newest valid mark of a store; `None` when there is none.
+/// What the mark file held at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MarkFile {
+    /// The bytes of each slot, as far as the file reaches.
+    slots: [Vec<u8>; 2],
+}
+
+impl MarkFile {
+    /// Reads the mark file in `dir`. A missing one holds nothing.
     ///
     /// # Errors
     /// What the operating system reports, a missing file aside.
-    pub fn read(vfs: &dyn Vfs, dir: &Path, store: &[u8; 16]) -> io::Result<Option<Self>> {
+    pub fn read(vfs: &dyn Vfs, dir: &Path) -> io::Result<Self> {
         match vfs.open(&dir.join(MARK_FILE), OpenMode::Read) {
-            Ok(file) => read_slots(&*file, store),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Ok(file) => Self::of(&*file),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(e) => Err(e),
         }
     }
 
-    /// Reports whether the mark file is as a living writer keeps it: both slots are valid, or one is and the other was
-    /// never written.
-    ///
-    /// # Errors
-    /// What the operating system reports, a missing file aside.
-    pub fn is_whole(vfs: &dyn Vfs, dir: &Path, store: &[u8; 16]) -> io::Result<bool> {
-        let file = match vfs.open(&dir.join(MARK_FILE), OpenMode::Read) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(e) => return Err(e),
-        };
-        let (mut valid, mut unwritten) = (Vec::new(), 0);
-        for offset in SLOT_OFFSETS {
+    fn of(file: &dyn VfsFile) -> io::Result<Self> {
+        let mut held = Self::default();
+        for (slot, offset) in held.slots.iter_mut().zip(SLOT_OFFSETS) {
             let mut bytes = [0u8; SLOT_BYTES];
             let read = file.read_at(&mut bytes, offset)?;
-            match Self::from_bytes(bytes.get(..read).unwrap_or_default(), store) {
-                Some(mark) => valid.push(mark.generation),
-                None => unwritten += usize::from(bytes.iter().all(|byte| *byte == 0)),
-            }
+            slot.extend_from_slice(bytes.get(..read).unwrap_or_default());
         }
-        Ok(valid.len() == 2 || (valid == [1] && unwritten == 1))
+        Ok(held)
     }
 
-    /// Reads whose marks the file in `dir` holds; `None` when it holds no valid one.
-    ///
-    /// # Errors
-    /// What the operating system reports, a missing file aside.
-    pub fn owner(vfs: &dyn Vfs, dir: &Path) -> io::Result<Option<[u8; 16]>> {
-        let file = match vfs.open(&dir.join(MARK_FILE), OpenMode::Read) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(e),
-        };
-        let mut newest: Option<(u64, [u8; 16])> = None;
-        for offset in SLOT_OFFSETS {
-            let mut bytes = [0u8; SLOT_BYTES];
-            let read = file.read_at(&mut bytes, offset)?;
-            let slot = bytes.get(..read).unwrap_or_default();
-            let Some(store) = slot.get(32..48).and_then(|store| <[u8; 16]>::try_from(store).ok()) else {
-                continue;
-            };
-            let mark = Mark::from_bytes(slot, &store).map(|mark| (mark.generation, store));
-            newest = newest.into_iter().chain(mark).max_by_key(|(generation, _)| *generation);
-        }
-        Ok(newest.map(|(_, store)| store))
+    fn marks(&self, store: &[u8; 16]) -> impl Iterator<Item = Mark> {
+        self.slots.iter().filter_map(|slot| Mark::from_bytes(slot, store))
     }
-}
 
-fn read_slots(file: &dyn VfsFile, store: &[u8; 16]) -> io::Result<Option<Mark>> {
-    let mut newest: Option<Mark> = None;
-    for offset in SLOT_OFFSETS {
-        let mut bytes = [0u8; SLOT_BYTES];
-        let read = file.read_at(&mut bytes, offset)?;
-        let mark = bytes.get(..read).and_then(|bytes| Mark::from_bytes(bytes, store));
-        newest = newest.into_iter().chain(mark).max_by_key(|mark| mark.generation);
+    /// Returns the newest valid mark of a store; `None` when there is none.
+    pub fn newest(&self, store: &[u8; 16]) -> Option<Mark> {
+        self.marks(store).max_by_key(|mark| mark.generation)
     }
-    Ok(newest)
+
+    /// Returns whose the newest valid mark is; `None` when there is none.
+    pub fn owner(&self) -> Option<[u8; 16]> {
+        let stores = self.slots.iter().filter_map(|slot| slot.get(32..48)?.try_into().ok());
+        let newest = stores.filter_map(|store| Some((self.newest(&store)?.generation, store)));
+        newest.max_by_key(|(generation, _)| *generation).map(|(_, store)| store)
+    }
+
+    /// Reports whether the file is as a living writer keeps it: both slots are valid, or one is and the other was never
+    /// written.
+    pub fn is_whole(&self, store: &[u8; 16]) -> bool {
+        let unwritten = |slot: &Vec<u8>| slot.iter().all(|byte| *byte == 0);
+        let valid: Vec<u64> = self.marks(store).map(|mark| mark.generation).collect();
+        valid.len() == 2 || (valid == [1] && self.slots.iter().any(unwritten))
+    }
 }
 
 /// Writes marks; held by the writer.
@@ -163,7 +148,7 @@ impl MarkWriter {
             }
             opened => opened?,
         };
-        let generation = read_slots(&*file, &store)?.map_or(0, |mark| mark.generation);
+        let generation = MarkFile::of(&*file)?.newest(&store).map_or(0, |mark| mark.generation);
         Ok(Self { file, store, generation: Mutex::new(generation) })
     }
 
@@ -203,16 +188,16 @@ mod tests {
         let vfs = MemoryVfs::new();
         let dir = Path::new("/store");
         vfs.create_dir_all(dir).unwrap();
-        assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap(), None);
+        assert_eq!(MarkFile::read(&vfs, dir).unwrap().newest(&STORE), None);
         let writer = MarkWriter::open(&vfs, dir, STORE).unwrap();
-        assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap(), None);
+        assert_eq!(MarkFile::read(&vfs, dir).unwrap().newest(&STORE), None);
         for n in 1..=5 {
             writer.write(1, n * 100, n).unwrap();
             let mark = Mark { generation: n, segment: 1, end: n * 100, events: n };
-            assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap(), Some(mark));
+            assert_eq!(MarkFile::read(&vfs, dir).unwrap().newest(&STORE), Some(mark));
         }
-        assert_eq!(Mark::read(&vfs, dir, &[5; 16]).unwrap(), None, "a mark of another store");
-        assert_eq!(Mark::owner(&vfs, dir).unwrap(), Some(STORE));
+        assert_eq!(MarkFile::read(&vfs, dir).unwrap().newest(&[5; 16]), None, "a mark of another store");
+        assert_eq!(MarkFile::read(&vfs, dir).unwrap().owner(), Some(STORE));
         // Each flipped bit of the newest slot (the fifth: odd, at 512) leaves the one before.
         let file = vfs.open(&dir.join(MARK_FILE), OpenMode::Write).unwrap();
         for bit in 0..SLOT_BYTES * 8 {
@@ -220,7 +205,7 @@ mod tests {
             let mut byte = [0u8];
             file.read_at(&mut byte, at).unwrap();
             file.write_at(&[byte[0] ^ 1 << (bit % 8)], at).unwrap();
-            assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap().unwrap().generation, 4);
+            assert_eq!(MarkFile::read(&vfs, dir).unwrap().newest(&STORE).unwrap().generation, 4);
             file.write_at(&byte, at).unwrap();
         }
         drop(writer);
@@ -229,6 +214,6 @@ mod tests {
         file.write_at(&greatest, 0).unwrap();
         let writer = MarkWriter::open(&vfs, dir, STORE).unwrap();
         writer.write(2, 64, 0).unwrap();
-        assert_eq!(Mark::read(&vfs, dir, &STORE).unwrap().unwrap().generation, 6);
+        assert_eq!(MarkFile::read(&vfs, dir).unwrap().newest(&STORE).unwrap().generation, 6);
     }
 }

@@ -48,7 +48,7 @@ pub use finding::Finding;
 pub use interner::Names;
 #[cfg(feature = "cli")]
 pub use late::causes_of;
-pub use mark::{MARK_FILE, Mark, MarkWriter};
+pub use mark::{MARK_FILE, Mark, MarkFile, MarkWriter};
 pub use parts::{Found, HostReader, Part};
 
 pub use record::Record;

@@ -25,7 +25,7 @@ use super::finding::Finding;
 use super::head::{Head, read_head};
 use super::identity::owner_of;
 use super::ids::{IdTables, TierFiles};
-use super::mark::{Mark, MarkWriter};
+use super::mark::{Mark, MarkFile, MarkWriter};
 use super::names::{SegmentName, Stage, segment_file};
 use super::parts::Segments;
 use super::scan::{Scan, ScanStart, scan};
@@ -156,8 +156,8 @@ struct Cut {
     /// The checkpoint reaches past the cut: once the segment grew again, it would pass for one of what was written
     /// instead.
     checkpoint: bool,
-    /// Events before the cut, those that were recorded as lost among them.
-    held: u64,
+    /// Events that mark file or checkpoint count before what is cut.
+    known_events: u64,
 }
 
 impl<'a> Opening<'a> {
@@ -188,13 +188,13 @@ impl<'a> Opening<'a> {
             outlived: Vec::new(),
         };
         let mut forms = opening.list()?;
-        let identity = opening.identity(root, &forms)?;
-        opening.store = identity.store;
-        opening.mark = Mark::read(&**vfs, root, &identity.store)
+        let marks = MarkFile::read(&**vfs, root)
             .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
+        let identity = opening.identity(marks.owner(), &forms)?;
+        opening.store = identity.store;
+        opening.mark = marks.newest(&identity.store);
         if role == Role::Follower {
-            opening.mark_is_whole = Mark::is_whole(&**vfs, root, &identity.store)
-                .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
+            opening.mark_is_whole = marks.is_whole(&identity.store);
             // A mark that is newer than the list could name a segment that is not in it.
             forms = opening.list()?;
         }
@@ -223,9 +223,7 @@ impl<'a> Opening<'a> {
     }
 
     /// Reads the store's identity from the heads; two that agree with the mark file are enough.
-    fn identity(&self, root: &Path, forms: &BTreeMap<u64, Forms>) -> Result<SegmentHeader> {
-        let owner = Mark::owner(&**self.vfs, root)
-            .map_err(|e| Error::io("cannot read the mark file", e).at_path(root))?;
+    fn identity(&self, owner: Option<[u8; 16]>, forms: &BTreeMap<u64, Forms>) -> Result<SegmentHeader> {
         let (mut heads, mut first_error) = (Vec::new(), None);
         let newest = forms.last_key_value().into_iter();
         for (number, found) in newest.chain(forms.iter().take(forms.len().saturating_sub(1))) {
@@ -328,7 +326,7 @@ impl<'a> Opening<'a> {
         }
         let tidy = self.role == Role::Writer && self.damage.is_empty();
         let files = if tidy { TierFiles::Tidy } else { TierFiles::Keep };
-        if self.role == Role::Writer && self.damage.is_empty() {
+        if tidy {
             self.tidy(root)?;
         }
         let ids = IdTables::open(self.vfs, &self.ids_dir, identity.store, self.sealed.clone(), files)?;
@@ -419,9 +417,8 @@ impl<'a> Opening<'a> {
             Ending::Whole => {}
             Ending::Damaged(finding) => self.damage.push(finding),
             Ending::Torn(torn) => {
-                let recorded = found.state.lost().saturating_sub(head.header.state.lost());
-                let held = (found.index.len() as u64).saturating_add(recorded);
-                let cut = Cut { file: Arc::clone(&head.file), checkpoint: covered > found.end, held };
+                let (file, checkpoint) = (Arc::clone(&head.file), covered > found.end);
+                let cut = Cut { file, checkpoint, known_events: known.events };
                 self.torn = Some((torn, cut));
             }
         }
@@ -460,7 +457,7 @@ impl<'a> Opening<'a> {
             // recorded in the log.
             let mark = MarkWriter::open(&**self.vfs, root, self.store);
             let proven = mark.and_then(|mark| {
-                mark.write(*segment, *offset, cut.held.saturating_add(*missing_events))?;
+                mark.write(*segment, *offset, cut.known_events)?;
                 mark.sync()
             });
             proven.map_err(|e| Error::io("cannot write the mark file", e).at_path(root))?;

@@ -19,10 +19,10 @@ use super::{Inner, Mode, Store};
 use crate::codec::{ControlState, Form, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::index::{CheckpointBatch, Index, IndexState, RebuildReason};
-use crate::io::{LockMode, MemoryVfs, OpenMode, ProofBudget, Vfs, VfsLock};
+use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
 use crate::log::{
-    Finding, MARK_FILE, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions, create_active,
-    recover,
+    Finding, MARK_FILE, MarkFile, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions,
+    create_active, recover,
 };
 
 /// Directory of the segments within a store's.
@@ -315,28 +315,22 @@ pub(super) fn recover_for_reading(
     const ROUNDS: usize = 8;
     let log = path.join(LOG_DIR);
     for _ in 0..ROUNDS {
-        let before = mark_bytes(&**vfs, path)?;
+        let before = marks(&**vfs, path)?;
         if writer_lives(&**vfs, path)? {
             break;
         }
         let recovered = recover(vfs, path, &log, Role::Reader, budget);
         // A writer that started meanwhile made a moving target of the end; each that starts moves the mark.
-        if !writer_lives(&**vfs, path)? && mark_bytes(&**vfs, path)? == before {
+        if !writer_lives(&**vfs, path)? && marks(&**vfs, path)? == before {
             return recovered;
         }
     }
     recover(vfs, path, &log, Role::Follower, budget)
 }
 
-fn mark_bytes(vfs: &dyn Vfs, path: &Path) -> Result<Vec<u8>> {
-    let path = path.join(MARK_FILE);
-    let mut bytes = vec![0; 1024];
-    let read = match vfs.open(&path, OpenMode::Read) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
-        opened => opened.and_then(|file| file.read_at(&mut bytes, 0)),
-    };
-    bytes.truncate(read.map_err(|e| Error::io("cannot read the mark file", e).at_path(path))?);
-    Ok(bytes)
+/// Reads the mark file as it is now.
+pub(super) fn marks(vfs: &dyn Vfs, path: &Path) -> Result<MarkFile> {
+    MarkFile::read(vfs, path).map_err(|e| Error::io("cannot read the mark file", e).at_path(path))
 }
 
 /// Reports whether a writer is alive, by trying its lock for a moment.

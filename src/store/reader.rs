@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::opening::recover_for_reading;
+use super::opening::{marks, recover_for_reading};
 use super::report::OpenReport;
 use crate::contract::{Error, Result};
 use crate::io::{ProofBudget, Vfs};
@@ -69,8 +69,7 @@ impl Reader {
     pub(super) fn view(&self) -> Result<View> {
         let mut state = self.state.lock();
         if let Some(source) = &self.source {
-            let mark = Mark::read(&*source.vfs, &source.path, &state.store)
-                .map_err(|e| Error::io("cannot read the mark file", e).at_path(&source.path))?;
+            let mark = marks(&*source.vfs, &source.path)?.newest(&state.store);
             if mark != state.mark {
                 let seen = source.look()?;
                 // The handle was opened on a sound log: it must not go on over less of it in silence.

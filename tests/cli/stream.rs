@@ -1,7 +1,7 @@
 //! `import --stream`: lines go in as they come.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use crate::bench::{Bench, SAMPLE, Said, chain, counts, line};
 
@@ -51,18 +51,18 @@ fn many_batches_go_in() {
     assert_eq!(bench.events(), 5000);
 }
 
+/// Starts an import of lines that the test writes.
+fn streaming(bench: &Bench, how: &str) -> Child {
+    let mut command = bench.command();
+    command.args(["import", "-", "--stream", how]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 /// A bad line is reported while the input stays open, and once.
 #[test]
 fn a_bad_line_is_told_when_it_is_read() {
     let bench = Bench::new();
-    let mut child = bench
-        .command()
-        .args(["import", "-", "--stream", "--lenient"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = streaming(&bench, "--lenient");
     let mut stdin = child.stdin.take().unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
     for n in 1..=25 {
@@ -88,14 +88,7 @@ fn a_bad_line_is_told_when_it_is_read() {
 #[test]
 fn what_was_read_is_stored_before_the_next_read() {
     let bench = Bench::new();
-    let mut child = bench
-        .command()
-        .args(["import", "-", "--stream", "--json"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = streaming(&bench, "--json");
     let mut stdin = child.stdin.take().unwrap();
     for (n, text) in (1..).zip(chain("h", 3)) {
         stdin.write_all(text.as_bytes()).unwrap();

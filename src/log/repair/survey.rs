@@ -15,7 +15,7 @@ use crate::io::{OpenMode, ProofBudget, Vfs};
 use crate::log::files::read_checkpoint;
 use crate::log::head::read_head;
 use crate::log::identity::owner_of;
-use crate::log::mark::Mark;
+use crate::log::mark::{Mark, MarkFile};
 use crate::log::names::{SegmentName, Stage, number_of, segment_file};
 use crate::log::sealed::{sealed_state, sealed_trailer};
 use crate::log::trouble::{header_error, io_error};
@@ -68,7 +68,7 @@ impl<'a> Survey<'a> {
                 Stage::Sealing => {}
             }
         }
-        let owner = Mark::owner(&**place.vfs, place.root).map_err(|e| io_error("read", place.root, e))?;
+        let marks = MarkFile::read(&**place.vfs, place.root).map_err(|e| io_error("read", place.root, e))?;
         let mut survey =
             Self { place, store: [0; 16], secret, mark: None, range: (1, 1), forms: BTreeMap::new() };
         let mut heads: Vec<SegmentHeader> = Vec::new();
@@ -82,14 +82,13 @@ impl<'a> Survey<'a> {
                 None => named.extend(sealed_trailer(&**place.vfs, &path)?.map(|trailer| trailer.store)),
             }
         }
-        survey.store = owner_of(owner, named)
+        survey.store = owner_of(marks.owner(), named)
             .ok_or_else(|| Error::corrupt("the files here do not tell whose they are").at_path(place.dir))?;
         if let Some(own) = heads.iter().find(|head| head.store == survey.store) {
             survey.secret = own.secret;
         }
         survey.forms = forms;
-        survey.mark = Mark::read(&**place.vfs, place.root, &survey.store)
-            .map_err(|e| io_error("read", place.root, e))?;
+        survey.mark = marks.newest(&survey.store);
         survey.range = survey.range_with(&names)?;
         Ok(survey)
     }

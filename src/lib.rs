@@ -83,10 +83,11 @@ pub use replay::{
     Resolver, SeenIds, Totals, Turn, Violation, check_invariants, read_events, replay, replay_set,
 };
 pub use store::{
-    Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, HostStats, IdFactory,
-    LostRange, MissingCause, NewEvent, OpenReport, Options, Progress, Random, ReindexReport, RepairMode,
-    RepairReport, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent, SystemClock, SystemRandom,
-    Torn, TypeStats, UuidV7, VerifyOutcome, VerifyReport, reindex, repair, verify,
+    Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, Gap, HostStats,
+    IdFactory, LostRange, MissingCause, NewEvent, OpenReport, Options, Position, Progress, Random,
+    ReindexReport, RepairMode, RepairReport, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent,
+    SubscribeFrom, Subscription, SystemClock, SystemRandom, Torn, TypeStats, UuidV7, VerifyOutcome,
+    VerifyReport, reindex, repair, verify,
 };
 
 /// The seam between the engine and its files: a store runs on any [`Vfs`](vfs::Vfs).

@@ -2,6 +2,7 @@
 
 mod active;
 mod active_index;
+mod arrivals;
 mod blocks;
 mod chain;
 mod check;
@@ -21,6 +22,7 @@ mod late;
 mod mark;
 mod merge;
 mod names;
+mod notify;
 mod parts;
 mod recent;
 mod record;
@@ -49,6 +51,7 @@ pub use interner::Names;
 #[cfg(feature = "cli")]
 pub use late::causes_of;
 pub use mark::{MARK_FILE, Mark, MarkFile, MarkWriter};
+pub use notify::Notifier;
 pub use parts::{Found, HostReader, Part};
 
 pub use record::Record;

@@ -14,7 +14,7 @@ use super::ids::IdTables;
 use super::recent::Place;
 use super::record::Record;
 use super::sealed::SealedSegment;
-use crate::codec::{ActiveEntry, ControlState};
+use crate::codec::{ActiveEntry, ControlState, Fingerprint};
 use crate::contract::Result;
 
 /// The segments of a log.
@@ -247,6 +247,19 @@ impl Part<'_> {
                 Ok(either.filter(|at| index.entry(**at).is_some_and(both)).map(|at| u64::from(*at)).collect())
             }
         }
+    }
+
+    /// Reports whether an event names a cause with this fingerprint that was not held when the event was written.
+    ///
+    /// # Errors
+    /// System calls; damage.
+    pub fn misses(&self, cause: Fingerprint) -> Result<bool> {
+        Ok(match self {
+            Self::Sealed(segment) => segment.unresolved(cause)?.next().is_some(),
+            Self::Active(segment, visible) => {
+                segment.index().read().namers(cause).first().is_some_and(|namer| namer < visible)
+            }
+        })
     }
 
     /// Counts the events of a type.

@@ -258,11 +258,23 @@ impl SealedSegment {
         self.place(table_error(error), self.trailer.section(section).offset)
     }
 
+    /// Maps the file, so that whoever holds the segment can read it when its name is gone.
+    ///
+    /// # Errors
+    /// System calls; a file that is not what it was.
+    pub fn keep_readable(&self) -> Result<()> {
+        self.map().map(drop)
+    }
+
     fn map(&self) -> Result<&Map> {
         if let Some(map) = self.map.get() {
             return Ok(map);
         }
-        let file = self.file()?;
+        let file = match self.file() {
+            Ok(file) => file,
+            // Whoever took its name away mapped it first.
+            Err(error) => return self.map.get().ok_or(error),
+        };
         let found = file.size().map_err(|e| io_error("measure", &self.path, e))?;
         let changed = || Error::corrupt("the file changed since it was opened").at_path(&self.path);
         if found != self.bytes {

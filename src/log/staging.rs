@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::active::ActiveSegment;
 use super::interner::Names;
 use super::late::{Cause, admit, guard_of};
+use super::notify::Notifier;
 use super::parts::Found;
 use super::recent::{Place, Recent};
 use super::stored::StoredEvent;
@@ -31,6 +32,8 @@ pub struct WriterOptions {
     pub segment_events_max: usize,
     /// Each append waits for a sync.
     pub sync_each: bool,
+    /// Told after each sync that more events are durable.
+    pub on_synced: Notifier,
 }
 
 /// What became of an event that was offered.

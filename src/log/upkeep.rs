@@ -158,6 +158,7 @@ pub fn merge_next(writer: &Writer, vfs: &dyn Vfs) -> Result<bool> {
 /// # Errors
 /// What the system calls report.
 pub fn drop_oldest(writer: &Writer, vfs: &dyn Vfs, oldest: &Arc<SealedSegment>) -> Result<()> {
+    oldest.keep_readable()?;
     writer.replace_segments(|segments| {
         segments.sealed.retain(|segment| segment.number() != oldest.number());
         segments.ids = Arc::new(segments.ids.without_segment(oldest.number()));

@@ -249,6 +249,8 @@ impl Writer {
             return Err(error);
         }
         segment.publish_synced(events);
+        // Last: whoever looks now finds them.
+        self.options.on_synced.notify();
         Ok(())
     }
 

@@ -6,6 +6,7 @@ mod appender;
 mod batch;
 mod by_type;
 mod core;
+mod dependents;
 mod events;
 mod lanes;
 #[cfg(feature = "cli")]
@@ -24,6 +25,8 @@ mod seqs;
 mod snapshot;
 mod sources;
 mod stats;
+mod subscribers;
+mod subscription;
 mod verify;
 
 use std::collections::HashSet;
@@ -38,6 +41,7 @@ pub use self::core::Appended;
 use self::core::{Core, Wake};
 use self::opening::Locks;
 use self::reader::Reader;
+use self::subscribers::Subscribers;
 pub use appender::{Appender, NewEvent};
 pub use batch::{BatchMode, BatchReport};
 pub use events::Events;
@@ -49,6 +53,7 @@ pub use report::OpenReport;
 pub use snapshot::Snapshot;
 pub use sources::{Clock, IdFactory, Random, SystemClock, SystemRandom, UuidV7};
 pub use stats::{HostStats, SegmentForm, SegmentStats, Stats, TypeStats};
+pub use subscription::{Gap, Position, SubscribeFrom, Subscription};
 pub use verify::{MissingCause, VerifyOutcome, VerifyReport, verify};
 
 pub use crate::log::{Finding, LostRange, StoredEvent, Torn};
@@ -70,13 +75,14 @@ struct Inner {
     mode: Mode,
     report: OpenReport,
     appenders: Mutex<HashSet<HostId>>,
+    subscribers: Arc<Subscribers>,
     /// None after the store was closed. Dropped last: everything else of the store needs them.
     locks: Mutex<Option<Locks>>,
 }
 
 enum Mode {
     Writer(Upkeep),
-    Reader(Box<Reader>),
+    Reader(Arc<Reader>),
 }
 
 /// The writing half and its thread.
@@ -100,13 +106,20 @@ impl Upkeep {
 }
 
 impl Inner {
-    fn new(path: PathBuf, options: Options, mode: Mode, report: OpenReport, locks: Locks) -> Self {
-        Self { path, options, mode, report, appenders: Mutex::default(), locks: Mutex::new(Some(locks)) }
+    fn new(
+        path: PathBuf,
+        options: Options,
+        mode: Mode,
+        report: OpenReport,
+        subscribers: Arc<Subscribers>,
+        locks: Locks,
+    ) -> Self {
+        let (appenders, locks) = (Mutex::default(), Mutex::new(Some(locks)));
+        Self { path, options, mode, report, appenders, subscribers, locks }
     }
-}
 
-impl Drop for Inner {
-    fn drop(&mut self) {
+    /// Closes the writing half, if there is one and nothing forbids it.
+    fn shut(&self) {
         let Mode::Writer(upkeep) = &self.mode else { return };
         upkeep.stop_thread();
         // On the way out of a panic nothing is confirmed: the next open recovers as after a crash.
@@ -116,6 +129,14 @@ impl Drop for Inner {
         if let Err(error) = upkeep.core.close() {
             tracing::warn!(%error, path = %self.path.display(), "the store could not be closed cleanly");
         }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shut();
+        // Behind the last sync, so that subscribers have had everything when they see it.
+        self.subscribers.close();
     }
 }
 
@@ -347,6 +368,30 @@ impl Store {
         self.snapshot()?.ordered()
     }
 
+    /// As [`Snapshot::dependents`], on the store as it is now.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn dependents(&self, id: &EventId) -> Result<Events> {
+        self.snapshot()?.dependents(id)
+    }
+
+    /// Subscribes to the store's events in the order in which they are written: those that are held from a position
+    /// on, then those to come, each once. Only what is synced; see [`Subscription`].
+    ///
+    /// In the process that writes, a sync wakes whoever waits. A store that is open for reading alone is polled; see
+    /// [`Subscription::poll_every`].
+    ///
+    /// # Errors
+    /// Code `CURSOR` for a position that is not from this history, or lies ahead of what is synced; `Corrupt`, `Io`.
+    pub fn subscribe(&self, from: impl Into<SubscribeFrom>) -> Result<Subscription> {
+        let source = match &self.0.mode {
+            Mode::Writer(upkeep) => subscription::Source::Writer(Arc::clone(&upkeep.core)),
+            Mode::Reader(reader) => subscription::Source::Reader(Arc::clone(reader)),
+        };
+        Subscription::new(source, self.0.subscribers.join(), from.into())
+    }
+
     /// Counts what the store holds. Cost: the segments' directories.
     ///
     /// # Errors
@@ -386,9 +431,11 @@ impl Store {
         if let Mode::Writer(upkeep) = &self.0.mode {
             upkeep.stop_thread();
             let closed = upkeep.core.close();
+            self.0.subscribers.close();
             self.0.locks.lock().take();
             return closed;
         }
+        self.0.subscribers.close();
         Ok(())
     }
 }

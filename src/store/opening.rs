@@ -15,6 +15,7 @@ use super::options::{Durability, Options};
 use super::reader::Reader;
 use super::report::OpenReport;
 use super::ring;
+use super::subscribers::Subscribers;
 use super::{Inner, Mode, Store};
 use crate::codec::{ControlState, Form, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
@@ -160,28 +161,31 @@ fn open_locked(path: &Path, options: Options, locks: Locks) -> Result<Store> {
     let log_dir = path.join(LOG_DIR);
     let recovered = recover(&options.vfs, path, &log_dir, Role::Writer, &budget)?;
     let mut report = OpenReport::of(&recovered);
+    let subscribers = Arc::default();
     let started = match read_only_reason(&recovered) {
         Some(reason) => Err((recovered, reason)),
-        None => match start_writer(path, &options, recovered, Arc::clone(&budget), &mut report)? {
-            Started::Writing(upkeep) => Ok(upkeep),
-            Started::Unsealable(error) => {
-                let mut recovered = recover(&options.vfs, path, &log_dir, Role::Reader, &budget)?;
-                let finding = Finding::of(error)?;
-                report.damage.push(finding.clone());
-                recovered.damage.push(finding);
-                let reason = read_only_reason(&recovered).unwrap_or_default();
-                Err((recovered, reason))
+        None => {
+            match start_writer(path, &options, recovered, &subscribers, Arc::clone(&budget), &mut report)? {
+                Started::Writing(upkeep) => Ok(upkeep),
+                Started::Unsealable(error) => {
+                    let mut recovered = recover(&options.vfs, path, &log_dir, Role::Reader, &budget)?;
+                    let finding = Finding::of(error)?;
+                    report.damage.push(finding.clone());
+                    recovered.damage.push(finding);
+                    let reason = read_only_reason(&recovered).unwrap_or_default();
+                    Err((recovered, reason))
+                }
             }
-        },
+        }
     };
     let mode = match started {
         Ok(upkeep) => Mode::Writer(upkeep),
         Err((recovered, reason)) => {
             report.read_only = Some(reason);
-            Mode::Reader(Box::new(Reader::fixed(recovered)))
+            Mode::Reader(Arc::new(Reader::fixed(recovered)))
         }
     };
-    Ok(Store::new(Inner::new(path.to_path_buf(), options, mode, report, locks)))
+    Ok(Store::new(Inner::new(path.to_path_buf(), options, mode, report, subscribers, locks)))
 }
 
 fn read_only_reason(recovered: &Recovered) -> Option<String> {
@@ -204,6 +208,7 @@ fn start_writer(
     path: &Path,
     options: &Options,
     recovered: Recovered,
+    subscribers: &Arc<Subscribers>,
     budget: Arc<ProofBudget>,
     report: &mut OpenReport,
 ) -> Result<Started> {
@@ -239,6 +244,7 @@ fn start_writer(
             .and_then(|most| usize::try_from(most / ring::PARTS).ok())
             .map_or(usize::MAX, |most| most.max(1)),
         sync_each: matches!(options.durability, Durability::Durable),
+        on_synced: subscribers.notifier(),
     };
     let names = Arc::new(Names::of(&state));
     let staging = Staging::new(state, names, active);
@@ -299,8 +305,9 @@ pub(super) fn open_read_only(path: &Path, options: Options) -> Result<Store> {
     Ok(Store::new(Inner::new(
         path.to_path_buf(),
         options,
-        Mode::Reader(Box::new(reader_half)),
+        Mode::Reader(Arc::new(reader_half)),
         report,
+        Arc::default(),
         locks,
     )))
 }

@@ -86,6 +86,13 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// Returns the view that was newest when somebody last looked.
+    pub(super) fn last_view(&self) -> View {
+        self.state.lock().view.clone()
+    }
+}
+
 impl Source {
     fn look(&self) -> Result<Seen> {
         Ok(Seen::of(recover_for_reading(&self.vfs, &self.path, &self.budget)?))

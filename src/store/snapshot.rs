@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::ancestry::Ancestry;
 use super::by_type::OfType;
+use super::dependents::dependents;
 use super::events::{AllHosts, Events, HostEvents};
 use super::ordered::Ordered;
 use crate::contract::{Code, Cursor, CursorEntry, Error, ErrorKind, EventId, HostId, IdRef, Result, Seq};
@@ -156,6 +157,19 @@ impl Snapshot {
     /// left out; an id that is not held gives nothing. Memory grows with what was found.
     pub fn ancestry(&self, id: &EventId) -> Events {
         Events::new(Ancestry::new(self.view.clone(), id.clone()))
+    }
+
+    /// Iterates over the events that name an id as a cause, by `(host, seq)`; also of an id that is not held: events
+    /// that wait for it, or whose cause is gone.
+    ///
+    /// Cost: no index of it exists. Every event is read from the segment that holds the one asked for on, or from an
+    /// earlier one that waited for it; every event of the store where it is not held. Payloads are not looked at, and memory
+    /// does not grow with what is read.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn dependents(&self, id: &EventId) -> Result<Events> {
+        Ok(Events::new(dependents(self.view.clone(), id.clone())?))
     }
 
     /// Iterates over all events in the order: each behind the causes of it that are held, and among those that are ready

@@ -18,6 +18,7 @@ use crate::log::error::LogError;
 use crate::log::interner::Names;
 use crate::log::mark::{MARK_FILE, MarkWriter};
 use crate::log::names::{Stage, segment_file};
+use crate::log::notify::Notifier;
 use crate::log::recovery::{Recovered, recover_repaired};
 use crate::log::seal::{SealSource, seal};
 use crate::log::sealed::sealed_trailer;
@@ -135,8 +136,12 @@ impl Plan {
         let mark = mark.map_err(|e| io_error("open", &root.join(MARK_FILE), e))?;
         let roots: BTreeMap<u64, [u8; 32]> =
             segments.sealed.iter().map(|sealed| (sealed.number(), *sealed.root())).collect();
-        let options =
-            WriterOptions { segment_bytes_max: u64::MAX, segment_events_max: usize::MAX, sync_each: true };
+        let options = WriterOptions {
+            segment_bytes_max: u64::MAX,
+            segment_events_max: usize::MAX,
+            sync_each: true,
+            on_synced: Notifier::default(),
+        };
         let names = Arc::new(Names::of(&state));
         let staging = Staging::new(state, names, active);
         let writer = Writer::new(Arc::clone(vfs), dir.to_path_buf(), options, segments, staging, mark, false);

@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod image;
 mod missing;
+mod positions;
 mod tail;
 
 use std::path::Path;

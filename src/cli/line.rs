@@ -25,9 +25,12 @@ Exit codes:
   5  the operating system refused (no such file, a full disk), or the store is of a newer format
   6  another process holds the store";
 
+/// The program's name, as shells know it.
+pub(crate) const PROGRAM: &str = "causelog";
+
 /// An event store for AI agents: one order without a clock, nothing lost.
 #[derive(Debug, Parser)]
-#[command(name = "causelog", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = PROGRAM, version, after_help = EXAMPLES, max_term_width = 100)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -43,11 +46,13 @@ impl Cli {
     }
 
     /// Returns the whole command line, where verbs that use no store, or not the common one, say so.
-    fn line() -> clap::Command {
+    pub(crate) fn line() -> clap::Command {
         let store = || Arg::new("store").long("store").value_name("DIR").value_parser(value_parser!(PathBuf));
         let own = "Directory of the store, which is kept [default: a new one among temporary files]";
         Self::command()
             .mut_subcommand("gen", |verb| verb.arg(store().hide(true)))
+            .mut_subcommand("completions", |verb| verb.arg(store().hide(true)))
+            .mut_subcommand("man", |verb| verb.arg(store().hide(true)))
             .mut_subcommand("demo", |verb| verb.arg(store().display_order(100).help(own)))
     }
 }

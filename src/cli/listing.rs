@@ -38,14 +38,14 @@ pub(crate) fn list<E: EventFields>(
     output: &mut Output,
 ) -> Result<u64, Failure> {
     let limit = listing.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-    let mut lines = Lines { place: PLACE_WIDTH, kind: KIND_WIDTH, text: String::new(), bytes: Vec::new() };
+    let mut lines = Lines::new();
     let mut count = 0;
     for event in events.take(limit) {
         let event = event?;
         match (output.is_json(), form) {
             (true, Form::Whole) => lines.whole(&event, output)?,
             (true, Form::Summary) => summary(&event, listing.payload, output)?,
-            (false, _) => lines.line(snapshot, &event, listing.payload, output)?,
+            (false, _) => lines.line(snapshot, &event, listing.payload, Around::default(), output)?,
         }
         count += 1;
     }
@@ -90,8 +90,18 @@ fn summary(event: &impl EventFields, payload: bool, output: &mut Output) -> Resu
     })
 }
 
+/// What stands around a line for people.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Around<'a> {
+    /// Before it: a part of a picture.
+    pub(crate) before: &'a str,
+    /// Behind its causes.
+    pub(crate) behind: &'a str,
+}
+
 /// Lines for people, aligned as far as that can be done while they stream.
-struct Lines {
+#[derive(Debug)]
+pub(crate) struct Lines {
     place: usize,
     kind: usize,
     text: String,
@@ -99,6 +109,10 @@ struct Lines {
 }
 
 impl Lines {
+    pub(crate) fn new() -> Self {
+        Self { place: PLACE_WIDTH, kind: KIND_WIDTH, text: String::new(), bytes: Vec::new() }
+    }
+
     fn whole(&mut self, event: &impl EventFields, output: &mut Output) -> Result<(), Failure> {
         self.bytes.clear();
         write_event(event, &mut self.bytes);
@@ -106,11 +120,13 @@ impl Lines {
         output.bytes(&self.bytes)
     }
 
-    fn line(
+    /// Writes the line of an event.
+    pub(crate) fn line(
         &mut self,
         snapshot: &Snapshot,
         event: &impl EventFields,
         payload: bool,
+        around: Around<'_>,
         output: &mut Output,
     ) -> Result<(), Failure> {
         let stands = plain(&place(event)).into_owned();
@@ -119,6 +135,7 @@ impl Lines {
         self.kind = self.kind.max(kind.chars().count());
         let (place_width, kind_width) = (self.place, self.kind);
         self.text.clear();
+        self.text.push_str(around.before);
         // Writing to a string cannot fail.
         let _ = write!(
             self.text,
@@ -138,6 +155,7 @@ impl Lines {
         if event.causes_len() > CAUSES_MAX {
             let _ = write!(self.text, " +{}", event.causes_len() - CAUSES_MAX);
         }
+        self.text.push_str(around.behind);
         if payload {
             let _ = write!(self.text, "  {}", plain(event.payload()));
         }

@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod exit;
 mod r#gen;
+mod graph;
 mod input;
 mod intake;
 mod line;

@@ -1,20 +1,29 @@
 //! `log`: the order, for people.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 
 use crate::cli::args::{Listing, Shared};
-use crate::cli::exit::{Exit, Outcome};
-use crate::cli::listing::{Form, list};
+use crate::cli::exit::{Exit, Failure, Outcome};
+use crate::cli::graph::{COLUMNS_MAX, Picture, Uses};
+use crate::cli::listing::{Around, Form, Lines, list};
 use crate::cli::open;
 use crate::cli::output::Output;
+use crate::contract::Result;
+use crate::replay::count;
+use crate::store::{Snapshot, StoredEvent};
 
 const EXAMPLES: &str = "\
 A line is: host#seq, type, time (shown, never used to order), id, and behind <- the causes: host#seq of \
 those that are held, ids of the others. `get`, `ancestry` and `append --cause` take both forms.
 
+With --graph a line leads down from each event to those that name it as a cause: * continues a line, o starts one. \
+A picture has at most 24 lines beside each other; behind an event stands what found no room.
+
 Examples:
   causelog log --limit 20
   causelog log --last 20 --payload
+  causelog log --last 40 --graph
   causelog log --json | jq -r .type | sort | uniq -c";
 
 /// Show the events in their one order.
@@ -29,14 +38,27 @@ pub(crate) struct Args {
     /// Show the last N events of the order
     #[arg(long, value_name = "N", conflicts_with = "limit")]
     last: Option<usize>,
+    /// Draw the causes as lines between events
+    #[arg(long)]
+    graph: bool,
 }
 
 pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
+    if args.graph && output.is_json() {
+        let message =
+            "--graph draws for people and has no JSON: leave out --json, which has the causes of each event";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let store = open::read(shared, output)?;
     let snapshot = store.snapshot()?;
     let ordered = snapshot.ordered()?;
     let Some(last) = args.last else {
-        list(&snapshot, ordered, args.listing, Form::Summary, output)?;
+        if args.graph {
+            let arrivals = snapshot.events().map(|event| Ok(event?.arrival()));
+            draw(&snapshot, arrivals, ordered, args.listing, output)?;
+        } else {
+            list(&snapshot, ordered, args.listing, Form::Summary, output)?;
+        }
         return Ok(Exit::Fine);
     };
     let mut tail = VecDeque::new();
@@ -46,6 +68,49 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
             tail.pop_front();
         }
     }
-    list(&snapshot, tail.into_iter().map(Ok), args.listing, Form::Summary, output)?;
+    if args.graph {
+        let arrivals: Vec<Result<u64>> = tail.iter().map(|event| Ok(event.arrival())).collect();
+        draw(&snapshot, arrivals.into_iter(), tail.into_iter().map(Ok), args.listing, output)?;
+    } else {
+        list(&snapshot, tail.into_iter().map(Ok), args.listing, Form::Summary, output)?;
+    }
     Ok(Exit::Fine)
+}
+
+/// Draws events up to the limit, each below its causes. `arrivals` are those of the events that lines may lead to: one
+/// that goes on at the end of the picture leads to events that the limit left out.
+fn draw(
+    snapshot: &Snapshot,
+    arrivals: impl Iterator<Item = Result<u64>>,
+    events: impl Iterator<Item = Result<StoredEvent>>,
+    listing: Listing,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let mut uses = Uses::default();
+    for arrival in arrivals {
+        uses.count(snapshot, arrival?)?;
+    }
+    let limit = listing.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    let (mut picture, mut lines) = (Picture::default(), Lines::new());
+    for event in events.take(limit) {
+        let event = event?;
+        let arrival = event.arrival();
+        let followed = uses.of(arrival);
+        let drawn = picture.draw(arrival, uses.causes(snapshot, arrival)?, followed);
+        for row in &drawn.rows {
+            output.line(row)?;
+        }
+        // Writing to a string cannot fail.
+        let mut behind = String::new();
+        if drawn.causes_left_out > 0 {
+            let _ = write!(behind, "  [no line from {}]", count(drawn.causes_left_out as u64, "cause"));
+        }
+        if drawn.uses_left_out > 0 {
+            let follow = count(u64::from(drawn.uses_left_out), "event");
+            let _ = write!(behind, "  [no line to {follow} behind: {COLUMNS_MAX} are open]");
+        }
+        let around = Around { before: &format!("{} ", drawn.node), behind: &behind };
+        lines.line(snapshot, &event, listing.payload, around, output)?;
+    }
+    Ok(())
 }

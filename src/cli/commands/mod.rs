@@ -2,14 +2,17 @@
 
 pub(crate) mod ancestry;
 pub(crate) mod append;
+pub(crate) mod completions;
 pub(crate) mod cursor;
 pub(crate) mod demo;
+pub(crate) mod dependents;
 pub(crate) mod export;
 pub(crate) mod r#gen;
 pub(crate) mod get;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod range;
 pub(crate) mod reindex;
 pub(crate) mod repair;
@@ -39,6 +42,7 @@ pub(crate) enum Command {
     Cursor(cursor::Args),
     Since(since::Args),
     Ancestry(ancestry::Args),
+    Dependents(dependents::Args),
     Replay(replay::Args),
     Verify(verify::Args),
     Repair(repair::Args),
@@ -46,6 +50,8 @@ pub(crate) enum Command {
     Stats(stats::Args),
     Gen(r#gen::Args),
     Demo(demo::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Runs a verb.
@@ -61,6 +67,7 @@ pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Out
         Command::Cursor(_) => cursor::run(shared, output),
         Command::Since(args) => since::run(&args, shared, output),
         Command::Ancestry(args) => ancestry::run(&args, shared, output),
+        Command::Dependents(args) => dependents::run(&args, shared, output),
         Command::Replay(args) => replay::run(&args, shared, output),
         Command::Verify(_) => verify::run(shared, output),
         Command::Repair(args) => repair::run(args, shared, output),
@@ -68,6 +75,8 @@ pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Out
         Command::Stats(_) => stats::run(shared, output),
         Command::Gen(args) => r#gen::run(args, output),
         Command::Demo(args) => demo::run(&args, shared, output),
+        Command::Completions(args) => completions::run(args, output),
+        Command::Man(args) => man::run(&args, output),
     }
 }
 

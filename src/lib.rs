@@ -79,8 +79,9 @@ pub use contract::{
 };
 pub use index::{IndexState, RebuildReason};
 pub use replay::{
-    Arrival, CausePlaces, Drifted, Invariant, NoResolver, References, Replay, ReplayOptions, ReplayReport,
-    Resolver, SeenIds, Totals, Turn, Violation, check_invariants, read_events, replay, replay_set,
+    Arrival, CausePlaces, Chain, CurrentHashes, Drifted, Invariant, NoResolver, Reconstruction,
+    Reconstructions, References, Replay, ReplayOptions, ReplayReport, Resolver, SeenIds, Shown, Totals, Turn,
+    Violation, check_invariants, read_events, replay, replay_set,
 };
 pub use store::{
     Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, Gap, HostStats,

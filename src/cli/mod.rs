@@ -15,6 +15,8 @@ mod listing;
 mod open;
 mod output;
 mod progress;
+mod resolve;
+mod sample;
 mod sort;
 
 use std::process::ExitCode;

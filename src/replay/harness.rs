@@ -106,7 +106,8 @@ impl<'r, P> Replay<'r, P> {
             missing_causes: self.missing,
             violations: findings.total(),
             drifted: self.content.drifted_total,
-            turns: self.content.turns_total,
+            turns: self.content.reconstructions.total(),
+            reconstruction: self.content.reconstructions,
             by_invariant: by_invariant(&findings),
         };
         ReplayReport {

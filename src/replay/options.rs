@@ -55,8 +55,9 @@ impl ReplayOptions {
 
     /// Sets the most violations of one invariant, drifted references and turns that the report lists.
     ///
-    /// What is beyond is counted in the totals all the same, and the verdict knows it. The bound keeps the
-    /// memory of a replay from growing with the log.
+    /// What is beyond is counted in the totals all the same, and the verdict knows it. Of what turns were shown,
+    /// 100 references are listed for each turn at the most, and 8 times this number in all. The bound keeps the memory of
+    /// a replay from growing with the log.
     #[must_use]
     pub const fn listed_max(mut self, entries: usize) -> Self {
         self.listed_max = entries;

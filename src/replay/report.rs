@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::contract::{EventId, JsonText};
+use crate::contract::{EventId, JsonText, RefKind, Resolution};
 
 use super::invariants::Invariant;
 
@@ -100,12 +100,94 @@ pub struct Turn {
     pub parts: Option<JsonText>,
     /// Whether nothing of what was shown has drifted. What is gone stays verified, and counts below.
     pub reconstructable: bool,
+    /// How much of what was shown can still be read; says more than `reconstructable`, which is as every
+    /// implementation reports it.
+    pub reconstruction: Reconstruction,
     /// Number of residents whose content is there.
     pub exact: u64,
     /// Number of residents whose content is gone.
     pub unavailable: u64,
     /// Number of residents that have drifted.
     pub drifted: u64,
+    /// The residents in their order, as far as they are references. Bounded for a turn and for the report, see
+    /// [`ReplayOptions::listed_max`](super::ReplayOptions::listed_max); the counts are of all.
+    pub shown: Vec<Shown>,
+}
+
+/// A reference that a turn was shown, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Shown {
+    /// What the content is.
+    #[serde(serialize_with = "kind")]
+    pub kind: RefKind,
+    /// The source's own name for it.
+    pub id: Box<str>,
+    /// The hash of what was shown.
+    pub hash: Box<str>,
+    /// What became of it.
+    #[serde(serialize_with = "resolution")]
+    pub resolution: Resolution,
+    /// The hash of what its source holds now, where it has drifted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual_hash: Option<Box<str>>,
+}
+
+/// How much of what a turn was shown can be put before it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Reconstruction {
+    /// All of it: `resident` is a list of references, and each is exact. Also where it is empty.
+    Full,
+    /// What is there is what was shown, but not all is there: some is gone, which the record still verifies if it comes
+    /// back, or was never recorded as a reference, which I1 reports.
+    Partly,
+    /// A source holds something else now. What it would show today is not what the turn was shown.
+    No,
+}
+
+impl Reconstruction {
+    /// Returns the spelling in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Partly => "partly",
+            Self::No => "no",
+        }
+    }
+}
+
+/// Numbers of assembled contexts, by how much of each can be read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Reconstructions {
+    /// Of those that are [`Reconstruction::Full`].
+    pub full: u64,
+    /// Of those that are [`Reconstruction::Partly`].
+    pub partly: u64,
+    /// Of those that are [`Reconstruction::No`].
+    pub no: u64,
+}
+
+impl Reconstructions {
+    pub(super) fn count(&mut self, reconstruction: Reconstruction) {
+        let count = match reconstruction {
+            Reconstruction::Full => &mut self.full,
+            Reconstruction::Partly => &mut self.partly,
+            Reconstruction::No => &mut self.no,
+        };
+        *count += 1;
+    }
+
+    /// Returns the number of all of them.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.full + self.partly + self.no
+    }
 }
 
 /// Counts of everything a replay came across.
@@ -121,8 +203,10 @@ pub struct Totals {
     pub violations: u64,
     /// Number of references whose content has drifted.
     pub drifted: u64,
-    /// Number of contexts assembled.
+    /// Number of contexts assembled, of which a turn has one as a rule.
     pub turns: u64,
+    /// How much of those can be read again.
+    pub reconstruction: Reconstructions,
     /// Number of violations of each invariant that does not hold, in the order of the report.
     #[serde(serialize_with = "by_name")]
     pub by_invariant: Vec<(Invariant, u64)>,
@@ -130,6 +214,16 @@ pub struct Totals {
 
 fn id<S: Serializer>(id: &EventId, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(id)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form serde calls")]
+fn kind<S: Serializer>(kind: &RefKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form serde calls")]
+fn resolution<S: Serializer>(resolution: &Resolution, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(resolution.as_str())
 }
 
 #[expect(clippy::ref_option, reason = "the form serde calls")]

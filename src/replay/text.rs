@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::invariants::Invariant;
-use super::report::{ReplayReport, Violation};
+use super::report::{Reconstruction, Reconstructions, ReplayReport, Violation};
 
 /// Most events named for one invariant, and most drifted references.
 const NAMED_MAX: usize = 10;
@@ -11,6 +11,12 @@ const NAMED_MAX: usize = 10;
 impl fmt::Display for Invariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Reconstruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -26,12 +32,17 @@ impl fmt::Display for ReplayReport {
         let refs = self.refs.exact + self.refs.unavailable + totals.drifted;
         writeln!(
             f,
-            "  {}, {}: {} exact, {} unavailable, {} drifted",
-            count(totals.turns, "turn"),
+            "  {}: {} exact, {} unavailable, {} drifted",
             count(refs, "reference"),
             self.refs.exact,
             self.refs.unavailable,
             totals.drifted
+        )?;
+        let Reconstructions { full, partly, no } = totals.reconstruction;
+        writeln!(
+            f,
+            "  {} of turns: {full} can be read again in full, {partly} in part, {no} not",
+            count(totals.turns, "context")
         )?;
         if totals.violations == 0 {
             writeln!(f, "  every invariant holds")?;

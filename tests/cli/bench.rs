@@ -8,6 +8,18 @@ use serde_json::Value;
 
 pub(crate) const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/sample/run.jsonl");
 
+/// The content of the sample.
+pub(crate) const BLOBS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/sample/blobs");
+
+/// Copies the content of the sample to a directory that is not there yet.
+pub(crate) fn copy_blobs(to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for file in std::fs::read_dir(BLOBS).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
 /// A directory of its own, `store` in it being the store.
 pub(crate) struct Bench {
     dir: tempfile::TempDir,

@@ -1,13 +1,13 @@
 //! The commands that the documents show, run as they stand there.
 //!
 //! Behind `$` in a block of `console`, and where a line of `sh` starts with the program's name, stands a command. All of a
-//! document is one session: one directory, in which `run.jsonl` is the sample. A comment `# exit N` behind a command says
+//! document is one session: one directory, in which `run.jsonl` is the sample and `blobs` its content. A comment `# exit N` behind a command says
 //! how it ends where that is not with 0.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, SAMPLE};
+use crate::bench::{Bench, SAMPLE, copy_blobs};
 
 /// The commands of a text's blocks, in their order, with the code that each exits with.
 fn commands(text: &str) -> Vec<(String, i32)> {
@@ -37,6 +37,7 @@ fn run(document: &str, least: usize) {
     assert!(all.len() >= least, "{document} shows {} commands", all.len());
     let bench = Bench::bare();
     std::fs::copy(SAMPLE, bench.path("run.jsonl")).unwrap();
+    copy_blobs(&bench.path("blobs"));
     let program = Path::new(env!("CARGO_BIN_EXE_causelog")).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
     for (command, code) in all {

@@ -1,6 +1,9 @@
 //! `replay`, of a store and of a file.
 
-use crate::bench::{Bench, SAMPLE, line};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::bench::{BLOBS, Bench, SAMPLE, copy_blobs, line};
 
 #[test]
 fn the_sample_is_clean() {
@@ -69,4 +72,262 @@ fn files_with_bad_lines_are_not_replayed() {
     // Types may be newer than this program, and causes may be elsewhere.
     let unknown = line("a", "a", 1, &["elsewhere"]).replace("turn.started", "nobody.knows");
     bench.run_with(&["replay", "--from", "-"], unknown).ok();
+}
+
+/// What the other implementation said of the sample.
+fn expected() -> serde_json::Value {
+    let path = SAMPLE.replace("run.jsonl", "expected.json");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn the_sample_with_its_content_gets_the_verdict_of_the_other_implementation() {
+    let bench = Bench::sample();
+    let expected = expected();
+    let blobs = bench.path("blobs");
+    copy_blobs(&blobs);
+    // What was shredded is not in the directory; were it, it would have to go.
+    for shredded in expected["shredded"].as_array().unwrap() {
+        assert!(!blobs.join(shredded.as_str().unwrap().replace(':', "-")).exists());
+    }
+    let from_file =
+        bench.run(&["replay", "--from", SAMPLE, "--blobs", "blobs", "--json", "--order"]).ok().json();
+    for member in ["ok", "events", "stable", "violations", "order"] {
+        assert_eq!(from_file[member], expected[member], "{member}");
+    }
+    let refs = &from_file["refs"];
+    let counts = json!({
+        "exact": refs["exact"],
+        "unavailable": refs["unavailable"],
+        "drifted": refs["drifted"].as_array().unwrap().len(),
+    });
+    assert_eq!(counts, expected["refs"]);
+    assert_eq!(json!(from_file["turns"].as_array().unwrap().len()), expected["turns"]);
+    assert_eq!(from_file["totals"]["turns"], expected["turns"]);
+    // The one that is gone is an answer, and no turn was shown it.
+    assert_eq!(from_file["totals"]["reconstruction"], json!({"full": 43, "partly": 0, "no": 0}));
+
+    let of_store = bench.run(&["replay", "--blobs", BLOBS, "--json", "--order"]).ok().json();
+    assert_eq!(of_store, from_file);
+
+    let told = bench.run(&["replay", "--from", SAMPLE, "--blobs", BLOBS]).ok().out;
+    assert_eq!(
+        told,
+        "verdict: ok
+  599 events of 3 hosts, in their one order, proved
+  197 references: 196 exact, 1 unavailable, 0 drifted
+  43 contexts of turns: 43 can be read again in full, 0 in part, 0 not
+  every invariant holds
+"
+    );
+}
+
+#[test]
+fn without_content_the_verdict_says_so() {
+    let bench = Bench::bare();
+    let hint = "no content was given";
+    let told = bench.run(&["replay", "--from", SAMPLE]).ok().out;
+    assert!(told.contains(hint) && told.contains("--blobs DIR"), "{told}");
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    let told = bench.run(&["replay", "--from", SAMPLE, "--blobs", "empty"]).ok().out;
+    assert!(!told.contains(hint) && told.contains("0 exact, 197 unavailable, 0 drifted"), "{told}");
+    // Nothing was named, so nothing is missing.
+    let told = bench.run_with(&["replay", "--from", "-"], line("x", "h", 1, &[])).ok().out;
+    assert!(!told.contains(hint), "{told}");
+}
+
+/// Two turns: one was shown two notes and a page, the other what its payload says.
+fn shown(resident: &str) -> String {
+    let context = |id: &str, seq: u64, turn: &str, resident: &str| {
+        format!(
+            r#"{{"v":1,"id":"{id}","host":"h","seq":{seq},"causes":[],"at":1,"type":"context.assembled","payload":{{"turnId":"{turn}","budget":8000,"used":12.50,"parts":{{}},"resident":{resident},"reachableCount":0}}}}"#
+        )
+    };
+    let notes = json!([
+        {"kind": "note", "id": "a", "hash": address("text of a")},
+        {"kind": "note", "id": "b", "hash": address("text of b")},
+        {"kind": "page", "id": "https://c", "hash": address("text of c"), "range": {"from": 1, "to": 2}},
+    ]);
+    format!("{}\n{}\n", context("e1", 1, "t1", &notes.to_string()), context("e2", 2, "t\\u001b2", resident))
+}
+
+fn address(content: &str) -> String {
+    format!("sha256:{}", data_encoding::HEXLOWER.encode(&Sha256::digest(content)))
+}
+
+fn put(bench: &Bench, content: &str) {
+    let name = address(content).replace(':', "-");
+    std::fs::create_dir_all(bench.path("blobs")).unwrap();
+    std::fs::write(bench.path("blobs").join(name), content).unwrap();
+}
+
+#[test]
+fn drift_fails_the_run_unless_the_content_is_still_held() {
+    let bench = Bench::bare();
+    let run = bench.file("run.jsonl", shown("[]"));
+    let (a, b) = (address("text of a"), address("new text of b"));
+    let map = bench.file("now.json", json!({"note:a": a, "note:b": b, "note:elsewhere": "h"}).to_string());
+
+    let said = bench.run(&["replay", "--from", &run, "--current", &map]).exits(1);
+    assert!(said.out.starts_with("verdict: FAILED\n"), "{said:?}");
+    assert!(said.out.contains("3 references: 1 exact, 1 unavailable, 1 drifted"), "{said:?}");
+    assert!(said.out.contains("e1 names content that is ") && !said.out.contains("no content was given"));
+    let report = bench.run(&["replay", "--from", &run, "--current", &map, "--json"]).exits(1).json();
+    assert_eq!(report["refs"]["drifted"][0]["actualHash"], json!(b));
+    assert_eq!(
+        report["turns"][0],
+        json!({
+            "eventId": "e1", "turnId": "t1", "budget": 8000, "used": 12.5, "parts": {},
+            "reconstructable": false, "reconstruction": "no", "exact": 1, "unavailable": 1, "drifted": 1,
+            "shown": [
+                {"kind": "note", "id": "a", "hash": a, "resolution": "exact"},
+                {"kind": "note", "id": "b", "hash": address("text of b"), "resolution": "drifted", "actualHash": b},
+                {"kind": "page", "id": "https://c", "hash": address("text of c"), "resolution": "verified-but-unavailable"},
+            ],
+        })
+    );
+    assert_eq!(report["totals"]["reconstruction"], json!({"full": 1, "partly": 0, "no": 1}));
+    assert!(
+        bench.run_with(&["replay", "--from", &run, "--current", "-"], std::fs::read(&map).unwrap()).code == 1
+    );
+
+    // With the text that was shown, nothing has drifted, whatever the note says now.
+    put(&bench, "text of b");
+    for order in [["--blobs", "blobs", "--current", &map], ["--current", &map, "--blobs", "blobs"]] {
+        let args = [&["replay", "--from", &run, "--json"][..], &order].concat();
+        let report = bench.run(&args).ok().json();
+        assert_eq!(report["refs"], json!({"exact": 2, "unavailable": 1, "drifted": []}));
+        assert_eq!(
+            (&report["turns"][0]["reconstruction"], &report["turns"][0]["reconstructable"]),
+            (&json!("partly"), &json!(true))
+        );
+    }
+    put(&bench, "text of c");
+    let report =
+        bench.run(&["replay", "--from", &run, "--blobs", "blobs", "--current", &map, "--json"]).ok().json();
+    assert_eq!(report["turns"][0]["reconstruction"], "full");
+
+    // A store is asked the same way.
+    let store = Bench::new();
+    store.run(&["import", &run]).ok();
+    store.run(&["replay"]).ok();
+    store.run(&["replay", "--current", &map]).exits(1);
+}
+
+#[test]
+fn turns_are_shown_one_by_one() {
+    let bench = Bench::bare();
+    put(&bench, "text of a");
+    let odd = r#"[{"kind":"note","id":"a","hash":"x\u001b[2J"},"inline"]"#;
+    let run = bench.file("run.jsonl", shown(odd));
+    let map = bench.file("now.json", json!({"note:b": "sha256:other\u{1b}[2J"}).to_string());
+    let args = ["replay", "--from", &run, "--blobs", "blobs", "--current", &map, "--turns"];
+    let told = bench.run(&args).exits(1).out;
+    let (verdict, turns) = told.split_once("\n\n").unwrap();
+    assert!(verdict.starts_with("verdict: FAILED\n") && verdict.contains("I1 violated, 1 time"), "{told}");
+    assert!(!told.contains('\u{1b}'), "{told:?}");
+    let expected = format!(
+        "turn \"t1\"  e1
+  budget 8000, used 12.50
+  cannot be read again: 1 exact, 1 unavailable, 1 drifted
+    note:a  {}  exact
+    note:b  {}  drifted, sha256:other\\u{{1b}}[2J now
+    page:https://c  {}  unavailable
+
+turn \"t\\u001b2\"  e2
+  budget 8000, used 12.50
+  can be read again in part: 0 exact, 1 unavailable, 0 drifted
+    note:a  x\\u{{1b}}[2J  unavailable
+",
+        address("text of a"),
+        address("text of b"),
+        address("text of c")
+    );
+    assert_eq!(turns, expected);
+}
+
+#[test]
+fn what_is_listed_is_bounded_and_what_is_counted_is_not() {
+    let bench = Bench::bare();
+    let residents: Vec<serde_json::Value> =
+        (0..250).map(|n| json!({"kind": "note", "id": format!("n{n}"), "hash": "h"})).collect();
+    let run = bench.file("run.jsonl", shown(&json!(residents).to_string()));
+    let report = bench.run(&["replay", "--from", &run, "--json"]).ok().json();
+    let turn = &report["turns"][1];
+    assert_eq!((&turn["unavailable"], turn["shown"].as_array().unwrap().len()), (&json!(250), 100));
+    let told = bench.run(&["replay", "--from", &run, "--turns"]).ok().out;
+    assert!(told.ends_with("    note:n99  h  unavailable\n    and 150 more\n"), "{told}");
+}
+
+#[test]
+fn damaged_content_is_damage() {
+    let bench = Bench::sample();
+    let blobs = bench.path("blobs");
+    copy_blobs(&blobs);
+    let name = "sha256-016698dde1a088bf4ec9b3e301f995ffef4d0563453efbe954089907294bdcd7";
+    let (path, whole) = (blobs.join(name), std::fs::read(blobs.join(name)).unwrap());
+    for bytes in [&whole[1..], b"", &[&whole[..], b"\n"].concat()] {
+        std::fs::write(&path, bytes).unwrap();
+        for args in [&["replay", "--blobs", "blobs"][..], &["replay", "--blobs", "blobs/", "--from", SAMPLE]]
+        {
+            let said = bench.run(args).exits(4);
+            assert_eq!(said.out, "");
+            assert!(said.err.contains("its bytes hash to sha256:") && said.err.contains(name), "{said:?}");
+            // No store is damaged.
+            assert!(!said.err.contains("causelog verify"), "{said:?}");
+            let error = bench.run(&[args, &["--json"]].concat()).exits(4).error();
+            assert_eq!((&error["code"], &error["kind"]), (&json!("STORE"), &json!("corrupt")));
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+    let report = bench.run(&["replay", "--blobs", "blobs", "--json"]).ok().json();
+    assert!(report["refs"]["unavailable"].as_u64().unwrap() > 1);
+
+    // Something that is there and cannot be read is neither.
+    std::fs::create_dir(&path).unwrap();
+    let said = bench.run(&["replay", "--blobs", "blobs"]).exits(5);
+    assert!(said.err.contains(name), "{said:?}");
+    bench.run(&["replay", "--blobs", "nowhere"]).exits(5);
+    bench.run(&["replay", "--blobs", SAMPLE]).exits(5);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_among_blobs_holds_up_nobody() {
+    let bench = Bench::bare();
+    put(&bench, "text of a");
+    let name = address("text of b").replace(':', "-");
+    let made = std::process::Command::new("mkfifo").arg(bench.path("blobs").join(name)).status().unwrap();
+    assert!(made.success());
+    let run = bench.file("run.jsonl", shown("[]"));
+    bench.run(&["replay", "--from", &run, "--blobs", "blobs"]).exits(5);
+}
+
+#[test]
+fn a_map_that_is_none_is_a_wrong_command_line() {
+    let bench = Bench::bare();
+    for (text, needle) in [
+        ("", "line 1, column 1"),
+        ("[]", "begins with no"),
+        ("{\"note:a\":\n\"h\",}", "line 2, column 5"),
+        ("{\"note:a\":\"h\",\"note:a\":\"h\"}", "repeated"),
+        ("{\"notes:a\":\"h\"}", "no kind of source is called \"notes\""),
+        ("{\"note\":\"h\"}", "by its kind, a colon and its id"),
+        ("{\"note:a\":7}", "is a hash"),
+        ("{\"note:a\":\"h\"} {}", "line 1, column 16"),
+    ] {
+        let map = bench.file("map.json", text);
+        let said = bench.run(&["replay", "--from", SAMPLE, "--current", &map]).exits(2);
+        assert!(
+            said.err.contains(needle) && said.err.contains("map.json") && said.out.is_empty(),
+            "{said:?}"
+        );
+        let error = bench.run(&["replay", "--from", SAMPLE, "--current", &map, "--json"]).exits(2).error();
+        assert_eq!((&error["code"], &error["kind"]), (&json!("USAGE"), &json!("usage")));
+    }
+    let map = bench.file("map.json", " ".repeat((16 << 20) + 1));
+    let said = bench.run(&["replay", "--from", SAMPLE, "--current", &map]).exits(2);
+    assert!(said.err.contains("at most 16777216 bytes"), "{said:?}");
+    bench.run(&["replay", "--from", SAMPLE, "--current", "nowhere.json"]).exits(5);
+    bench.run_with(&["replay", "--from", "-", "--current", "-"], "{}").exits(2);
 }

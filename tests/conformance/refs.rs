@@ -1,6 +1,6 @@
 //! `refs.jsonl`: making, recognising and resolving references.
 
-use causelog::{Json, Ref, is_ref};
+use causelog::{Chain, CurrentHashes, Json, NoResolver, Ref, Resolution, Resolver, is_ref};
 use serde_json::{Map, Value, json};
 
 use crate::harness::{Tally, cases};
@@ -55,6 +55,7 @@ fn resolve(reference: &Value, found: &Value) -> Value {
         Ref::read(&Json::parse(&reference.to_string()).expect("strict JSON")).expect("a reference");
     let actual = found.as_object().map(|found| found.get("hash").and_then(Value::as_str).unwrap_or_default());
     let resolution = reference.resolve(actual);
+    assert_eq!(through_resolvers(&reference, actual), resolution);
     let mut answer = Map::new();
     answer.insert("resolution".into(), resolution.as_str().into());
     let carried = match resolution.as_str() {
@@ -64,4 +65,14 @@ fn resolve(reference: &Value, found: &Value) -> Value {
     };
     answer.extend(carried.map(|(name, value)| (name.to_owned(), value.clone())));
     Value::Object(answer)
+}
+
+/// Resolves as a replay does, where the look-up is a source.
+fn through_resolvers(reference: &Ref, actual: Option<&str>) -> Resolution {
+    let source = actual.map(|hash| (reference.kind, reference.id.clone(), hash));
+    let sources = CurrentHashes::from_iter(source);
+    let held = sources.held_hash(reference).expect("nothing to fail");
+    let chain = Chain::new().with(&NoResolver).with(&sources);
+    assert_eq!(chain.held_hash(reference).expect("nothing to fail"), held);
+    reference.resolve(held.as_deref())
 }

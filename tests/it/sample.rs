@@ -34,7 +34,8 @@ fn the_sample_replays_to_its_verdict() {
         report.to_string(),
         "verdict: ok
   599 events of 3 hosts, in their one order, proved
-  43 turns, 197 references: 0 exact, 197 unavailable, 0 drifted
+  197 references: 0 exact, 197 unavailable, 0 drifted
+  43 contexts of turns: 0 can be read again in full, 43 in part, 0 not
   every invariant holds
 "
     );

@@ -1,5 +1,6 @@
 //! `replay`: a run's verdict.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::Shared;
@@ -7,16 +8,25 @@ use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::input::Input;
 use crate::cli::intake::{Against, Faults, Ordered, Rules, read, resolve};
 use crate::cli::open;
-use crate::cli::output::{Output, Tone, report_faults};
+use crate::cli::output::{Output, Tone, plain, report_faults};
 use crate::cli::progress::{Bar, Unit};
-use crate::contract::{EventFields, Result};
-use crate::replay::{NoResolver, ReplayOptions, ReplayReport, replay};
+use crate::cli::resolve::{Content, Opened};
+use crate::contract::{EventFields, JsonText, Resolution, Result};
+use crate::replay::{
+    Chain, NoResolver, Reconstruction, ReplayOptions, ReplayReport, Resolver, Shown, Turn, replay,
+};
 
 const EXAMPLES: &str = "\
 Examples:
-  causelog replay                               the store's events
-  causelog replay --from run.jsonl              a file's, without a store
+  causelog replay                                    the store's events
+  causelog replay --from run.jsonl                   a file's, without a store
+  causelog replay --from run.jsonl --blobs content   and look for the content they refer to
+  causelog replay --current sources.json             has a source changed since?
+  causelog replay --turns                            what each turn was shown
   causelog replay --json | jq .violations";
+
+/// Most characters of a member of a payload that are shown to people.
+const MEMBER_CHARS: usize = 120;
 
 /// Check a run: its order, invariants I1 to I7, its references.
 ///
@@ -24,13 +34,21 @@ Examples:
 /// events refer to. Exit 1 when the run fails. Exit 4 when the store is damaged: what is left of it has a report, and
 /// no verdict.
 ///
-/// Content is not kept in this version: every reference counts as unavailable, and passes.
+/// A reference is exact where its content is still held as it was shown, be it in the directory that --blobs names or, by
+/// its hash, with its source, which --current asks. Else it has drifted where the source holds something else now, and the
+/// run fails; and is unavailable where there is no trace of it, which passes and is counted. Bytes in the directory that
+/// are not what their name says are damage: exit 4. A --current that is no map of hashes is a wrong command line: exit 2.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Read the events of a file (- for standard input), in any order, instead of the store's
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    content: Content,
+    /// Show what each turn was shown, and whether that can be read again; --json always does
+    #[arg(long)]
+    turns: bool,
     /// With --json, list the ids of all events in the order
     #[arg(long, requires = "json")]
     order: bool,
@@ -44,23 +62,56 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
     if let Some(budget) = args.ephemeral_budget {
         options = options.ephemeral_budget(budget);
     }
-    let report = if let Some(file) = &args.from {
-        from_file(file, &options, output)?
-    } else {
-        let store = open::read(shared, output)?;
-        let lost = store.opening().lost;
-        if lost > 0 {
-            output.warn(format_args!("{}; the verdict is on the others", super::lost(lost)));
+    let content = args.content.open(args.from.as_deref())?;
+    let report = match report(args, shared, &options, &content, output) {
+        // Reported here, since `verify` and `repair` know nothing of a directory.
+        Err(Failure::Error(error)) if content.is_damage(&error) => {
+            output.error(&error);
+            return Ok(Exit::Damage);
         }
-        let snapshot = store.snapshot()?;
-        let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
-        Some(watched(snapshot.ordered()?, &options, &bar)?)
+        other => other?,
     };
     let Some(mut report) = report else { return Ok(Exit::No) };
     // A part of a run is no run: what is missing may have broken any invariant, or mended it.
     report.ok &= !output.damaged();
     let exit = if report.ok { Exit::Fine } else { Exit::No };
-    exit.after(show(&report, output))
+    exit.after(say(&report, args, &content, output))
+}
+
+/// Replays what the command line names; `None` when that is a file with bad lines, which were reported.
+fn report(
+    args: &Args,
+    shared: &Shared,
+    options: &ReplayOptions,
+    content: &Opened,
+    output: &mut Output,
+) -> Result<Option<ReplayReport>, Failure> {
+    let chain = content.behind(Chain::new());
+    if let Some(file) = &args.from {
+        return from_file(file, options, &chain, output);
+    }
+    let store = open::read(shared, output)?;
+    let lost = store.opening().lost;
+    if lost > 0 {
+        output.warn(format_args!("{}; the verdict is on the others", super::lost(lost)));
+    }
+    let snapshot = store.snapshot()?;
+    let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
+    Ok(Some(resolved(snapshot.ordered()?, options, &chain, &bar)?))
+}
+
+fn say(report: &ReplayReport, args: &Args, content: &Opened, output: &mut Output) -> Result<(), Failure> {
+    show(report, output)?;
+    if output.is_json() {
+        return Ok(());
+    }
+    if content.is_nothing() && report.refs.unavailable > 0 {
+        output.line(
+            "  no content was given to look into, so nothing is known of it: --blobs DIR names some, --current MAP.json \
+             says what sources hold now",
+        )?;
+    }
+    if args.turns { show_turns(report, output) } else { Ok(()) }
 }
 
 /// Writes a report for whoever reads it.
@@ -74,22 +125,118 @@ pub(super) fn show(report: &ReplayReport, output: &mut Output) -> Result<(), Fai
         if output.damaged() { "verdict: none, the store is damaged; of what is left:" } else { verdict };
     let tone = if report.ok { Tone::Good } else { Tone::Bad };
     output.line(output.tint(tone, verdict.to_owned()))?;
-    output.bytes(rest.as_bytes())
+    // Hashes are whatever text events and sources have for one.
+    rest.lines().try_for_each(|line| output.line(plain(line)))
 }
 
-/// Replays events that come in the order.
+/// Writes a block for each assembled context.
+fn show_turns(report: &ReplayReport, output: &mut Output) -> Result<(), Failure> {
+    for turn in &report.turns {
+        let name = turn.turn_id.as_ref().map_or_else(|| "without a name".to_owned(), member);
+        output.line("")?;
+        output.line(format_args!(
+            "turn {}  {}",
+            output.tint(Tone::Name, name),
+            plain(&turn.event_id.to_string())
+        ))?;
+        let of = |value: &Option<JsonText>| value.as_ref().map_or_else(|| "none".to_owned(), member);
+        output.line(format_args!("  budget {}, used {}", of(&turn.budget), of(&turn.used)))?;
+        output.line(format_args!(
+            "  {}: {} exact, {} unavailable, {} drifted",
+            output.tint(tone(turn.reconstruction), in_words(turn.reconstruction)),
+            turn.exact,
+            turn.unavailable,
+            turn.drifted
+        ))?;
+        for shown in &turn.shown {
+            output.line(format_args!("    {}", reference(shown)))?;
+        }
+        rest(references(turn).saturating_sub(length(&turn.shown)), "    ", output)?;
+    }
+    let more = report.totals.turns.saturating_sub(length(&report.turns));
+    if more > 0 {
+        output.line("")?;
+    }
+    rest(more, "", output)
+}
+
+fn rest(more: u64, indent: &str, output: &mut Output) -> Result<(), Failure> {
+    if more == 0 { Ok(()) } else { output.line(format_args!("{indent}and {more} more")) }
+}
+
+fn references(turn: &Turn) -> u64 {
+    turn.exact + turn.unavailable + turn.drifted
+}
+
+fn length<T>(list: &[T]) -> u64 {
+    u64::try_from(list.len()).unwrap_or(u64::MAX)
+}
+
+fn reference(shown: &Shown) -> impl Display {
+    let Shown { kind, id, hash, .. } = shown;
+    let state = match shown.resolution {
+        Resolution::Exact => "exact".to_owned(),
+        Resolution::Unavailable => "unavailable".to_owned(),
+        Resolution::Drifted => {
+            format!("drifted, {} now", cut(shown.actual_hash.as_deref().unwrap_or_default()))
+        }
+    };
+    format!("{kind}:{}  {}  {state}", cut(id), cut(hash))
+}
+
+fn tone(reconstruction: Reconstruction) -> Tone {
+    match reconstruction {
+        Reconstruction::Full => Tone::Good,
+        Reconstruction::Partly => Tone::Warning,
+        Reconstruction::No => Tone::Bad,
+    }
+}
+
+fn in_words(reconstruction: Reconstruction) -> &'static str {
+    match reconstruction {
+        Reconstruction::Full => "can be read again in full",
+        Reconstruction::Partly => "can be read again in part",
+        Reconstruction::No => "cannot be read again",
+    }
+}
+
+/// Returns a member of a payload as it stands, fit for a terminal.
+fn member(value: &JsonText) -> String {
+    cut(value.as_str())
+}
+
+/// Returns text of an event, fit for a terminal and of bounded length.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MEMBER_CHARS) {
+        Some((end, _)) => format!("{}...", plain(text.get(..end).unwrap_or_default())),
+        None => plain(text).into_owned(),
+    }
+}
+
+/// Replays events that come in the order, without content.
 pub(super) fn watched<E: EventFields>(
     events: impl Iterator<Item = Result<E>>,
     options: &ReplayOptions,
     bar: &Bar,
 ) -> Result<ReplayReport> {
-    replay(events.inspect(|_| bar.advance(1)), options, &NoResolver)
+    resolved(events, options, &NoResolver, bar)
+}
+
+/// Replays events that come in the order, and resolves what they refer to.
+fn resolved<E: EventFields>(
+    events: impl Iterator<Item = Result<E>>,
+    options: &ReplayOptions,
+    resolver: &dyn Resolver,
+    bar: &Bar,
+) -> Result<ReplayReport> {
+    replay(events.inspect(|_| bar.advance(1)), options, resolver)
 }
 
 /// Replays a file; `None` when it has bad lines, which were reported.
 fn from_file(
     file: &Path,
     options: &ReplayOptions,
+    resolver: &dyn Resolver,
     output: &mut Output,
 ) -> Result<Option<ReplayReport>, Failure> {
     let input = Input::open(file)?;
@@ -105,5 +252,5 @@ fn from_file(
         return Ok(None);
     }
     let bar = output.bar("replaying", Unit::Count, Some(arranged.events()));
-    Ok(Some(watched(Ordered::new(&arranged)?, options, &bar)?))
+    Ok(Some(resolved(Ordered::new(&arranged)?, options, resolver, &bar)?))
 }

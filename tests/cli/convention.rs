@@ -66,7 +66,7 @@ fn every_verb_says_what_it_does() {
         ("cursor", "one object that `since` takes"),
         ("since", "A cursor from another history"),
         ("ancestry", "Causes that are not held are left out."),
-        ("replay", "Content is not kept in this version"),
+        ("replay", "A reference is exact where its content is still held"),
         ("verify", "Exit 3: the end of the log is torn"),
         ("repair", "What is cut or replaced is copied first"),
         ("reindex", "a damaged store is left as it is"),

@@ -9,7 +9,7 @@
 //! - **A verdict.** [`replay()`] proves the order while it streams and checks the invariants of a run.
 //!
 //! ```
-//! use causelog::{EventFields, HostId, JsonText, NewEvent, NoResolver, Options, ReplayOptions, Store, replay};
+//! use causelog::{EventFields, HostId, JsonText, NewEvent, Options, ReplayOptions, Store, StoredContent, replay};
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let dir = dir.path();
@@ -30,8 +30,14 @@
 //!     println!("{}#{} {}", event.host(), event.seq(), event.kind());
 //! }
 //!
-//! // Is this the one order, and do the invariants hold?
-//! let report = replay(store.ordered()?, &ReplayOptions::new(), &NoResolver)?;
+//! // Content is known by its hash, and never on disk in the clear. To shred it is to forget it for good.
+//! let blobs = store.blobs();
+//! let note = blobs.put(b"what the turn was shown")?;
+//! blobs.shred(&note)?;
+//! assert_eq!(blobs.get(&note)?, None);
+//!
+//! // Is this the one order, do the invariants hold, and is the content that events name still there?
+//! let report = replay(store.ordered()?, &ReplayOptions::new(), &StoredContent::new(&blobs))?;
 //! assert!(report.ok);
 //! store.close()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -56,6 +62,7 @@
 
 #![deny(unsafe_code)]
 
+mod blob;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
@@ -73,21 +80,23 @@ mod store;
 
 pub use codec::{Line, Lines, parse_event, read_event, upcast_event, write_event};
 pub use contract::{
-    ActorKind, Class, Code, Cursor, CursorEntry, Effects, Egress, Error, ErrorKind, Event, EventFields,
-    EventId, HostId, IdRef, Json, JsonText, PayloadFault, Place, Ref, RefKind, RefRange, Resolution, Result,
-    Seq, TypeRegistry, UnknownTypes, Upcasts, VERSION, canonical, cmp_utf16, is_ref, limits, same, validate,
+    ActorKind, Address, AddressKind, Class, Code, Cursor, CursorEntry, Effects, Egress, Error, ErrorKind,
+    Event, EventFields, EventId, HostId, IdRef, Json, JsonText, PayloadFault, Place, Ref, RefKind, RefRange,
+    Resolution, Result, Seq, TypeRegistry, UnknownTypes, Upcasts, VERSION, canonical, cmp_utf16, is_ref,
+    limits, same, validate,
 };
 pub use index::{IndexState, RebuildReason};
 pub use replay::{
     Arrival, CausePlaces, Chain, CurrentHashes, Drifted, Invariant, NoResolver, Reconstruction,
-    Reconstructions, References, Replay, ReplayOptions, ReplayReport, Resolver, SeenIds, Shown, Totals, Turn,
-    Violation, check_invariants, read_events, replay, replay_set,
+    Reconstructions, References, Replay, ReplayOptions, ReplayReport, Resolver, SeenIds, Shown,
+    StoredContent, Totals, Turn, Violation, check_invariants, read_events, replay, replay_set,
 };
 pub use store::{
-    Appended, Appender, BatchMode, BatchReport, Clock, Durability, Events, Finding, Gap, HostStats,
-    IdFactory, LostRange, MissingCause, NewEvent, OpenReport, Options, Position, Progress, Random,
+    Appended, Appender, BatchMode, BatchReport, BlobState, BlobStats, Blobs, BudgetPolicy, Clock,
+    ContentVerified, Durability, Events, Finding, Gap, HostStats, IdFactory, KeyState, LostRange,
+    MissingCause, NewEvent, OpenReport, Options, Position, Progress, PutOptions, PutReport, Random,
     ReindexReport, RepairMode, RepairReport, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent,
-    SubscribeFrom, Subscription, SystemClock, SystemRandom, Torn, TypeStats, UuidV7, VerifyOutcome,
+    SubscribeFrom, Subscription, SystemClock, SystemRandom, Torn, TornPack, TypeStats, UuidV7, VerifyOutcome,
     VerifyReport, reindex, repair, verify,
 };
 

@@ -5,30 +5,57 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::store::Options;
+
 const STORE: &str = "Directory of the store [env: CAUSELOG_STORE] [default: ./causelog]";
+const KEY_FILE: &str = "File of the master key [env: CAUSELOG_KEY_FILE] [default: keys/master in the store]";
 
 /// Options of every verb.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Shared {
     #[arg(long, global = true, value_name = "DIR", display_order = 100, help = STORE)]
     pub(crate) store: Option<PathBuf>,
+    #[arg(long, global = true, value_name = "FILE", display_order = 101, help = KEY_FILE)]
+    pub(crate) key_file: Option<PathBuf>,
     /// Write JSON: one object, listings as JSON lines, errors as {"error": {...}} on standard error
-    #[arg(long, global = true, display_order = 101)]
+    #[arg(long, global = true, display_order = 102)]
     pub(crate) json: bool,
     /// Say nothing but data, warnings and errors
-    #[arg(long, short, global = true, display_order = 102)]
+    #[arg(long, short, global = true, display_order = 103)]
     pub(crate) quiet: bool,
 }
 
 impl Shared {
     /// Returns the directory of the store: the option, else the environment's, else the default.
     pub(crate) fn store_dir(&self) -> PathBuf {
-        let set = |value: &std::ffi::OsString| !value.is_empty();
         self.store
             .clone()
-            .or_else(|| std::env::var_os("CAUSELOG_STORE").filter(set).map(PathBuf::from))
+            .or_else(|| path_from("CAUSELOG_STORE"))
             .unwrap_or_else(|| PathBuf::from("./causelog"))
     }
+
+    /// Returns the file of the master key: the option, else the environment's, else `None` for the store's own.
+    pub(crate) fn key_file(&self) -> Option<PathBuf> {
+        self.key_file.clone().or_else(|| path_from("CAUSELOG_KEY_FILE"))
+    }
+
+    /// Returns the defaults of a store's options, with the file of the master key.
+    pub(crate) fn options(&self) -> Options {
+        with_key_file(Options::new(), self.key_file())
+    }
+}
+
+/// Sets the file of the master key, where one is named.
+pub(crate) fn with_key_file(options: Options, file: Option<PathBuf>) -> Options {
+    match file {
+        Some(file) => options.key_file(file),
+        None => options,
+    }
+}
+
+/// Reads a path from the environment; a variable that is empty is not set.
+fn path_from(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Options of verbs that write.

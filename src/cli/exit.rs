@@ -16,9 +16,9 @@ pub(crate) enum Exit {
     Usage = 2,
     /// A torn tail was found (`verify`) or cut (`repair`). What is missing, if anything, was named.
     Torn = 3,
-    /// Bytes on disk are not what was written.
+    /// Bytes on disk are not what was written, or a file is not what its name says.
     Damage = 4,
-    /// The operating system refused, or the store cannot be read by this build.
+    /// The operating system refused, the master key is not here, or the store cannot be read by this build.
     Io = 5,
     /// Another process holds the store.
     Locked = 6,
@@ -36,13 +36,15 @@ impl Exit {
     /// Returns the code that an error of a kind ends the process with.
     pub(crate) fn of(kind: ErrorKind) -> Self {
         match kind {
-            ErrorKind::Invalid | ErrorKind::Equivocation | ErrorKind::NotFound | ErrorKind::Shredded => {
-                Self::No
-            }
+            ErrorKind::Invalid
+            | ErrorKind::Equivocation
+            | ErrorKind::NotFound
+            | ErrorKind::Shredded
+            | ErrorKind::Full => Self::No,
             // A store reads only while it waits for a repair.
             ErrorKind::Corrupt | ErrorKind::ReadOnly => Self::Damage,
             ErrorKind::Locked => Self::Locked,
-            ErrorKind::Io | ErrorKind::Unsupported | ErrorKind::Poisoned => Self::Io,
+            ErrorKind::Io | ErrorKind::Unsupported | ErrorKind::Poisoned | ErrorKind::NoKey => Self::Io,
         }
     }
 }
@@ -56,6 +58,8 @@ pub(crate) fn kind_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Equivocation => "equivocation",
         ErrorKind::NotFound => "not_found",
         ErrorKind::Shredded => "shredded",
+        ErrorKind::NoKey => "no_key",
+        ErrorKind::Full => "full",
         ErrorKind::Corrupt => "corrupt",
         ErrorKind::Unsupported => "unsupported",
         ErrorKind::Poisoned => "poisoned",

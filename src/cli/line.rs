@@ -14,6 +14,7 @@ Examples:
   causelog import run.jsonl --store runs        put a log into it
   causelog log --store runs --limit 20          read the order
   causelog replay --store runs                  check the run; exit 1 if it fails
+  causelog blob put page.html --store runs      keep content, encrypted, by its address
   causelog gen --events 1000000 | causelog import - --store runs
 
 Exit codes:
@@ -22,7 +23,8 @@ Exit codes:
   2  the command line is wrong, or there is no store
   3  the end of the log is torn (verify finds that, repair cuts it; other verbs warn and go on)
   4  damage: bytes on disk are not what was written; verbs that read give what is left
-  5  the operating system refused (no such file, a full disk), or the store is of a newer format
+  5  the operating system refused (no such file, a full disk), the master key is not here, or the store is of a
+     newer format
   6  another process holds the store";
 
 /// The program's name, as shells know it.
@@ -47,13 +49,21 @@ impl Cli {
 
     /// Returns the whole command line, where verbs that use no store, or not the common one, say so.
     pub(crate) fn line() -> clap::Command {
-        let store = || Arg::new("store").long("store").value_name("DIR").value_parser(value_parser!(PathBuf));
+        let path = |id: &'static str, name: &'static str, of: &'static str| {
+            Arg::new(id).long(name).value_name(of).value_parser(value_parser!(PathBuf))
+        };
+        let store = || path("store", "store", "DIR");
+        let key_file = || path("key_file", "key-file", "FILE");
         let own = "Directory of the store, which is kept [default: a new one among temporary files]";
+        let own_key = "File of the master key [default: keys/master in the store]";
         Self::command()
-            .mut_subcommand("gen", |verb| verb.arg(store().hide(true)))
-            .mut_subcommand("completions", |verb| verb.arg(store().hide(true)))
-            .mut_subcommand("man", |verb| verb.arg(store().hide(true)))
-            .mut_subcommand("demo", |verb| verb.arg(store().display_order(100).help(own)))
+            .mut_subcommand("gen", |verb| verb.arg(store().hide(true)).arg(key_file().hide(true)))
+            .mut_subcommand("completions", |verb| verb.arg(store().hide(true)).arg(key_file().hide(true)))
+            .mut_subcommand("man", |verb| verb.arg(store().hide(true)).arg(key_file().hide(true)))
+            .mut_subcommand("demo", |verb| {
+                verb.arg(store().display_order(100).help(own))
+                    .arg(key_file().display_order(101).help(own_key))
+            })
     }
 }
 

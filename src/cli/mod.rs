@@ -3,6 +3,7 @@
 //! One file a verb in `commands`; the rest is what verbs share. Everything a verb does to a store goes
 //! through the store's public face.
 
+mod address;
 mod args;
 mod commands;
 mod exit;
@@ -18,6 +19,7 @@ mod progress;
 mod resolve;
 mod sample;
 mod sort;
+mod target;
 
 use std::process::ExitCode;
 #[cfg(unix)]

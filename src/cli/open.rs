@@ -6,6 +6,7 @@ use super::args::{Shared, Writing};
 use super::exit::Failure;
 use super::output::{Output, plain};
 use crate::contract::{Code, Error, ErrorKind, UnknownTypes};
+use crate::replay::count;
 use crate::store::{Options, Store};
 
 /// Most findings of damage that a verb names before it points to `verify`.
@@ -14,12 +15,32 @@ const NAMED_MAX: usize = 3;
 /// Opens the store for reading: beside a writer, and without writing a byte.
 pub(crate) fn read(shared: &Shared, output: &mut Output) -> Result<Store, Failure> {
     let dir = shared.store_dir();
-    let store = Store::open_read_only(&dir, Options::new()).map_err(|error| absent(error, &dir))?;
+    let store = Store::open_read_only(&dir, shared.options()).map_err(|error| absent(error, &dir))?;
     pass_on(&store, output);
     Ok(store)
 }
 
-/// Opens the store for writing.
+/// Opens the store for reading content: as [`read`], and damage of content is damage of what is asked for.
+pub(crate) fn read_content(shared: &Shared, output: &mut Output) -> Result<Store, Failure> {
+    output.about_content();
+    let store = read(shared, output)?;
+    if !store.opening().content_damage.is_empty() {
+        output.note_content_damage();
+    }
+    Ok(store)
+}
+
+/// Opens the store for writing content.
+pub(crate) fn write_content(
+    shared: &Shared,
+    writing: Writing,
+    output: &mut Output,
+) -> Result<Store, Failure> {
+    output.about_content();
+    write(shared, writing, shared.options(), output)
+}
+
+/// Opens the store for writing. The options are those of [`Shared::options`], or more.
 pub(crate) fn write(
     shared: &Shared,
     writing: Writing,
@@ -79,5 +100,21 @@ fn pass_on(store: &Store, output: &mut Output) {
     if !report.damage.is_empty() {
         output.note_damage();
         output.warn("the store is damaged: it only reads, and what is read is what is left of it");
+    }
+    if let Some(torn) = &report.torn_content {
+        let path = torn.path.to_string_lossy();
+        output.warn(format_args!(
+            "torn content: {} behind offset {} were never confirmed, in {}; what is before them is whole",
+            count(torn.bytes, "byte"),
+            torn.offset,
+            plain(&path)
+        ));
+    }
+    for finding in report.content_damage.iter().take(NAMED_MAX) {
+        output.warn(format_args!("damage of content: {finding}"));
+    }
+    if !report.content_damage.is_empty() {
+        output
+            .warn("content is damaged: events are whole, and what is read of content is what is left of it");
     }
 }

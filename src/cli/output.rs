@@ -26,6 +26,10 @@ const BUFFER_BYTES: usize = 1 << 16;
 const ON_DAMAGE: &str =
     "`causelog verify` names the damage, `causelog repair --dry-run` says what can be kept";
 
+/// What there is to know about damage of content.
+const ON_CONTENT_DAMAGE: &str =
+    "what is damaged is content: the events are whole, and other content can be read";
+
 /// What the words mean; decides the colour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tone {
@@ -67,7 +71,9 @@ pub(crate) struct Output {
     err_colour: bool,
     watched: bool,
     out_terminal: bool,
-    damaged: bool,
+    about_content: bool,
+    /// Damage that was told of, as what to say of it at the end.
+    damage: Option<&'static str>,
 }
 
 impl fmt::Debug for Output {
@@ -92,7 +98,8 @@ impl Output {
             json,
             quiet,
             out_terminal,
-            damaged: false,
+            about_content: false,
+            damage: None,
         }
     }
 
@@ -104,12 +111,22 @@ impl Output {
     /// Notes that the store is damaged: what is read is what is left, and the command ends with
     /// [`Exit::Damage`] whatever it says.
     pub(crate) fn note_damage(&mut self) {
-        self.damaged = true;
+        self.damage = Some(ON_DAMAGE);
+    }
+
+    /// Notes that content is damaged, as [`Output::note_damage`] does for the store.
+    pub(crate) fn note_content_damage(&mut self) {
+        self.damage.get_or_insert(ON_CONTENT_DAMAGE);
+    }
+
+    /// Says that the command is about content: so is damage that it ends with.
+    pub(crate) fn about_content(&mut self) {
+        self.about_content = true;
     }
 
     /// Reports whether the store is damaged, so that what is read of it may not be all.
     pub(crate) fn damaged(&self) -> bool {
-        self.damaged
+        self.damage.is_some()
     }
 
     /// Writes bytes to standard output as they are.
@@ -223,7 +240,6 @@ impl Output {
     /// Ends the command: flushes, reports what went wrong, and says how the process exits.
     pub(crate) fn finish(&mut self, outcome: Outcome) -> Exit {
         let flushed = self.flush();
-        let mut damaged = self.damaged;
         let exit = match outcome.and_then(|exit| exit.after(flushed)) {
             Ok(exit) => exit,
             Err(Failure::Closed) => Exit::Fine,
@@ -232,15 +248,16 @@ impl Output {
                 Exit::Usage
             }
             Err(Failure::Error(error)) => {
-                damaged |= error.kind() == ErrorKind::Corrupt;
+                if error.kind() == ErrorKind::Corrupt {
+                    let hint = if self.about_content { ON_CONTENT_DAMAGE } else { ON_DAMAGE };
+                    self.damage.get_or_insert(hint);
+                }
                 self.error(&error);
                 Exit::of(error.kind())
             }
         };
-        if !damaged {
-            return exit;
-        }
-        self.warn(ON_DAMAGE);
+        let Some(hint) = self.damage else { return exit };
+        self.warn(hint);
         if matches!(exit, Exit::Fine | Exit::No) { Exit::Damage } else { exit }
     }
 

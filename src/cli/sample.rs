@@ -13,7 +13,6 @@ macro_rules! embedded {
 /// Returns each piece of content, by its address, in the order of addresses.
 ///
 /// What was shredded before the run ended, the answer of one turn and a note as it was for a while, is not among them.
-#[cfg_attr(not(test), expect(dead_code, reason = "what the demo puts in beside the log"))]
 pub(crate) fn contents() -> impl Iterator<Item = (&'static str, &'static [u8])> {
     CONTENTS.iter().copied()
 }

@@ -20,6 +20,10 @@ pub enum ErrorKind {
     NotFound,
     /// The content was shredded and will not come back.
     Shredded,
+    /// The content is held, under a key that this process does not have.
+    NoKey,
+    /// The store's budget for content is used up, and nothing may be dropped for more.
+    Full,
     /// Bytes on disk are not what was written; run `verify`, then `repair`.
     Corrupt,
     /// Written by a newer version, or asks for something this build cannot do.
@@ -164,6 +168,13 @@ impl Error {
     #[must_use]
     pub fn at_offset(mut self, segment: u64, offset: u64) -> Self {
         self.0.place.segment.get_or_insert(segment);
+        self.0.place.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Names the offset in a file, unless one is named already.
+    #[must_use]
+    pub fn at_byte(mut self, offset: u64) -> Self {
         self.0.place.offset.get_or_insert(offset);
         self
     }

@@ -1,5 +1,6 @@
 //! What an event is: plain types and rules, no files.
 
+mod address;
 mod cursor;
 mod error;
 mod event;
@@ -15,6 +16,7 @@ mod utf16;
 mod validate;
 mod words;
 
+pub use address::{Address, AddressKind};
 pub use cursor::{Cursor, CursorEntry};
 pub use error::{Code, Error, ErrorKind, Place, Result};
 pub use event::{Event, EventFields, VERSION};

@@ -2,6 +2,7 @@
 
 mod counting;
 mod faulty;
+mod keep;
 mod memory;
 mod mmap;
 mod real;
@@ -11,6 +12,7 @@ mod vfs;
 
 pub use counting::{Counters, CountingVfs};
 pub use faulty::{Call, Calls, Failure, Fault, FaultyVfs};
+pub use keep::Keep;
 pub use memory::MemoryVfs;
 pub use mmap::{AccessError, ProofBudget, Proven, Validated};
 pub use real::RealVfs;

@@ -58,7 +58,7 @@ pub use record::Record;
 pub use recovery::{IDS_DIR, Recovered, Role, recover};
 pub use repair::{LostRange, Plan, Tell, plan_repair};
 
-pub use staging::{Outcome, Staging, WriterOptions};
+pub use staging::{BeforeSync, Outcome, Staging, WriterOptions};
 pub use stored::{StoredEvent, resolved_causes};
 pub use tail::Torn;
 pub use upkeep::{checkpoint, drop_oldest, merge_next, seal_next};

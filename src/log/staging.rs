@@ -32,8 +32,31 @@ pub struct WriterOptions {
     pub segment_events_max: usize,
     /// Each append waits for a sync.
     pub sync_each: bool,
+    /// What has to be durable before events are.
+    pub before_sync: Option<BeforeSync>,
     /// Told after each sync that more events are durable.
     pub on_synced: Notifier,
+}
+
+/// Is called before each sync of the log, so that what events name is durable before they are.
+#[derive(Clone)]
+pub struct BeforeSync(Arc<dyn Fn() -> Result<()> + Send + Sync>);
+
+impl BeforeSync {
+    /// Wraps what is to be called.
+    pub fn new(call: impl Fn() -> Result<()> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(call))
+    }
+
+    pub(super) fn call(&self) -> Result<()> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for BeforeSync {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BeforeSync")
+    }
 }
 
 /// What became of an event that was offered.

@@ -177,9 +177,14 @@ impl Writer {
             let batch = segment.take_batch(events, self.durable_end.load(Ordering::Relaxed))?;
             (segment, batch, staging.tickets, Arc::clone(staging.names()))
         };
+        if let (true, Some(before)) = (sync, &self.options.before_sync)
+            && let Err(error) = before.call()
+        {
+            return self.undo(leader, &segment, error);
+        }
         if let Some(batch) = &batch {
             if let Err(error) = self.write_batch(&segment, batch) {
-                return self.undo(leader, &segment, &error);
+                return self.undo(leader, &segment, not_written(&error, segment.path()));
             }
             segment.written(batch);
         }
@@ -254,15 +259,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes back everything that is staged after a write failed.
-    fn undo(&self, leader: &Leader<'_>, segment: &ActiveSegment, error: &LogError) -> Result<()> {
-        let error = match error {
-            LogError::Io { what, source } => {
-                let source = std::io::Error::new(source.kind(), source.to_string());
-                Error::io(format!("cannot {what}: its group was not kept"), source).at_path(segment.path())
-            }
-            other => Error::corrupt(other.to_string()),
-        };
+    /// Takes back everything that is staged after a write failed, or after what it names could not be made durable.
+    fn undo(&self, leader: &Leader<'_>, segment: &ActiveSegment, error: Error) -> Result<()> {
         let mut staging = self.staging.lock();
         let end = segment.written_end();
         // Synced, or a power cut could bring back what is refused here.
@@ -491,6 +489,17 @@ impl Writer {
     /// `Poisoned`.
     pub fn check(&self) -> Result<()> {
         self.group.check()
+    }
+}
+
+/// Says that a group was not written.
+fn not_written(error: &LogError, path: &std::path::Path) -> Error {
+    match error {
+        LogError::Io { what, source } => {
+            let source = std::io::Error::new(source.kind(), source.to_string());
+            Error::io(format!("cannot {what}: its group was not kept"), source).at_path(path)
+        }
+        other => Error::corrupt(other.to_string()),
     }
 }
 

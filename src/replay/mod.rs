@@ -1,8 +1,8 @@
 //! Replay: from the events of a run, in their order, to a verdict.
 //!
 //! - [`replay`] takes a stream that is in the order; [`replay_set`] puts a set in order first.
-//! - [`Resolver`] answers what became of the content that events name: [`CurrentHashes`] for sources, [`Chain`] for
-//!   several at once.
+//! - [`Resolver`] answers what became of the content that events name: [`StoredContent`] for a store's, [`CurrentHashes`]
+//!   for sources, [`Chain`] for several at once.
 //! - [`ReplayReport`] is the verdict, for people and as JSON.
 //!
 //! Invariants:
@@ -12,6 +12,7 @@
 //!   whatever its source has become.
 //! - No message holds text of a payload.
 
+mod checked;
 mod content;
 mod current;
 mod harness;
@@ -23,8 +24,11 @@ mod report;
 mod resolve;
 mod seen;
 mod set;
+mod stored;
 mod text;
 
+#[cfg(feature = "cli")]
+pub(crate) use checked::Checked;
 pub use current::CurrentHashes;
 pub use harness::{Replay, replay};
 pub use invariants::Invariant;
@@ -35,5 +39,6 @@ pub use report::{
 pub use resolve::{Chain, NoResolver, Resolver};
 pub use seen::{Arrival, CausePlaces, SeenIds};
 pub use set::{check_invariants, read_events, replay_set};
+pub use stored::StoredContent;
 #[cfg(feature = "cli")]
 pub(crate) use text::count;

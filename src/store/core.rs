@@ -14,6 +14,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::admitted::Admitted;
+use super::content::Content;
 use super::options::{Durability, Options};
 use super::ring;
 use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, HostId, Result, Seq, same};
@@ -42,6 +43,7 @@ pub(super) struct Core {
     pub(super) log_dir: PathBuf,
     pub(super) budget: Arc<ProofBudget>,
     store_id: [u8; 16],
+    content: Content,
     /// None after a failure: opened again by the next checkpoint.
     index: Mutex<Option<Index>>,
     index_path: PathBuf,
@@ -72,8 +74,8 @@ impl Core {
         options: Options,
         log_dir: PathBuf,
         budget: Arc<ProofBudget>,
-        store_id: [u8; 16],
-        index: Index,
+        content: Content,
+        (store_id, index): ([u8; 16], Index),
         wake: crossbeam::channel::Sender<Wake>,
     ) -> Self {
         let seen = AtomicU64::new(writer.view().len());
@@ -83,6 +85,7 @@ impl Core {
             log_dir,
             budget,
             store_id,
+            content,
             index_path: index.path().to_path_buf(),
             index: Mutex::new(Some(index)),
             upkeep: Mutex::new(()),
@@ -243,10 +246,11 @@ impl Core {
         let sealed = self.seal_all();
         let checkpointed = self.checkpoint();
         let closed = self.writer.close();
+        let content = self.content.close();
         // Whoever still seals or leaves a checkpoint finishes first: nothing writes after this.
         let _one = self.upkeep.lock();
         let index = self.index.lock().take().map_or(Ok(()), Index::close);
-        closed.and(sealed).and(checkpointed).and(index)
+        closed.and(sealed).and(checkpointed).and(content).and(index)
     }
 
     /// One round of the upkeep thread after a quiet time.
@@ -254,6 +258,8 @@ impl Core {
         let events = self.writer.view().len();
         let quiet = self.seen.swap(events, Ordering::Relaxed) == events;
         if quiet {
+            // Also what was put and no event named yet.
+            self.content.sync()?;
             self.writer.confirm()?;
         } else if matches!(self.options.durability, Durability::Interval(_)) {
             self.writer.sync()?;

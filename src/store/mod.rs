@@ -4,7 +4,9 @@ mod admitted;
 mod ancestry;
 mod appender;
 mod batch;
+mod blobs;
 mod by_type;
+mod content;
 mod core;
 mod dependents;
 mod events;
@@ -37,6 +39,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use self::content::Content;
 pub use self::core::Appended;
 use self::core::{Core, Wake};
 use self::opening::Locks;
@@ -44,6 +47,7 @@ use self::reader::Reader;
 use self::subscribers::Subscribers;
 pub use appender::{Appender, NewEvent};
 pub use batch::{BatchMode, BatchReport};
+pub use blobs::{BlobState, BlobStats, Blobs, BudgetPolicy, KeyState, PutOptions, PutReport, TornPack};
 pub use events::Events;
 pub use options::{Durability, Options};
 pub use progress::Progress;
@@ -54,7 +58,7 @@ pub use snapshot::Snapshot;
 pub use sources::{Clock, IdFactory, Random, SystemClock, SystemRandom, UuidV7};
 pub use stats::{HostStats, SegmentForm, SegmentStats, Stats, TypeStats};
 pub use subscription::{Gap, Position, SubscribeFrom, Subscription};
-pub use verify::{MissingCause, VerifyOutcome, VerifyReport, verify};
+pub use verify::{ContentVerified, MissingCause, VerifyOutcome, VerifyReport, verify};
 
 pub use crate::log::{Finding, LostRange, StoredEvent, Torn};
 
@@ -73,6 +77,7 @@ struct Inner {
     path: PathBuf,
     options: Options,
     mode: Mode,
+    content: Content,
     report: OpenReport,
     appenders: Mutex<HashSet<HostId>>,
     subscribers: Arc<Subscribers>,
@@ -110,12 +115,13 @@ impl Inner {
         path: PathBuf,
         options: Options,
         mode: Mode,
+        content: Content,
         report: OpenReport,
         subscribers: Arc<Subscribers>,
         locks: Locks,
     ) -> Self {
         let (appenders, locks) = (Mutex::default(), Mutex::new(Some(locks)));
-        Self { path, options, mode, report, appenders, subscribers, locks }
+        Self { path, options, mode, content, report, appenders, subscribers, locks }
     }
 
     /// Closes the writing half, if there is one and nothing forbids it.
@@ -368,6 +374,12 @@ impl Store {
         self.snapshot()?.ordered()
     }
 
+    /// Returns the content of the store.
+    #[must_use]
+    pub fn blobs(&self) -> Blobs {
+        Blobs::new(self.clone())
+    }
+
     /// As [`Snapshot::dependents`], on the store as it is now.
     ///
     /// # Errors
@@ -432,7 +444,9 @@ impl Store {
             upkeep.stop_thread();
             let closed = upkeep.core.close();
             self.0.subscribers.close();
-            self.0.locks.lock().take();
+            if closed.is_ok() {
+                self.0.locks.lock().take();
+            }
             return closed;
         }
         self.0.subscribers.close();

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::content::Content;
 use super::core::{Core, keep_up};
 use super::options::{Durability, Options};
 use super::reader::Reader;
@@ -17,6 +18,7 @@ use super::report::OpenReport;
 use super::ring;
 use super::subscribers::Subscribers;
 use super::{Inner, Mode, Store};
+use crate::blob::Access;
 use crate::codec::{ControlState, Form, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::index::{CheckpointBatch, Index, IndexState, RebuildReason};
@@ -161,22 +163,25 @@ fn open_locked(path: &Path, options: Options, locks: Locks) -> Result<Store> {
     let log_dir = path.join(LOG_DIR);
     let recovered = recover(&options.vfs, path, &log_dir, Role::Writer, &budget)?;
     let mut report = OpenReport::of(&recovered);
+    let reason = read_only_reason(&recovered);
+    let access = if reason.is_some() { Access::Read } else { Access::Write };
+    let mut content = Content::open(path, &options, &recovered.store, access, &mut report)?;
     let subscribers = Arc::default();
-    let started = match read_only_reason(&recovered) {
+    let beside = Beside { subscribers: &subscribers, content: &content };
+    let started = match reason {
         Some(reason) => Err((recovered, reason)),
-        None => {
-            match start_writer(path, &options, recovered, &subscribers, Arc::clone(&budget), &mut report)? {
-                Started::Writing(upkeep) => Ok(upkeep),
-                Started::Unsealable(error) => {
-                    let mut recovered = recover(&options.vfs, path, &log_dir, Role::Reader, &budget)?;
-                    let finding = Finding::of(error)?;
-                    report.damage.push(finding.clone());
-                    recovered.damage.push(finding);
-                    let reason = read_only_reason(&recovered).unwrap_or_default();
-                    Err((recovered, reason))
-                }
+        None => match start_writer(path, &options, recovered, &beside, Arc::clone(&budget), &mut report)? {
+            Started::Writing(upkeep) => Ok(upkeep),
+            Started::Unsealable(error) => {
+                let mut recovered = recover(&options.vfs, path, &log_dir, Role::Reader, &budget)?;
+                let finding = Finding::of(error)?;
+                report.damage.push(finding.clone());
+                recovered.damage.push(finding);
+                let reason = read_only_reason(&recovered).unwrap_or_default();
+                content = Content::open(path, &options, &recovered.store, Access::Read, &mut report)?;
+                Err((recovered, reason))
             }
-        }
+        },
     };
     let mode = match started {
         Ok(upkeep) => Mode::Writer(upkeep),
@@ -185,7 +190,7 @@ fn open_locked(path: &Path, options: Options, locks: Locks) -> Result<Store> {
             Mode::Reader(Arc::new(Reader::fixed(recovered)))
         }
     };
-    Ok(Store::new(Inner::new(path.to_path_buf(), options, mode, report, subscribers, locks)))
+    Ok(Store::new(Inner::new(path.to_path_buf(), options, mode, content, report, subscribers, locks)))
 }
 
 fn read_only_reason(recovered: &Recovered) -> Option<String> {
@@ -204,11 +209,17 @@ enum Started {
     Unsealable(Error),
 }
 
+/// What goes on beside the log.
+struct Beside<'a> {
+    subscribers: &'a Arc<Subscribers>,
+    content: &'a Content,
+}
+
 fn start_writer(
     path: &Path,
     options: &Options,
     recovered: Recovered,
-    subscribers: &Arc<Subscribers>,
+    beside: &Beside<'_>,
     budget: Arc<ProofBudget>,
     report: &mut OpenReport,
 ) -> Result<Started> {
@@ -244,7 +255,8 @@ fn start_writer(
             .and_then(|most| usize::try_from(most / ring::PARTS).ok())
             .map_or(usize::MAX, |most| most.max(1)),
         sync_each: matches!(options.durability, Durability::Durable),
-        on_synced: subscribers.notifier(),
+        before_sync: beside.content.before_sync(),
+        on_synced: beside.subscribers.notifier(),
     };
     let names = Arc::new(Names::of(&state));
     let staging = Staging::new(state, names, active);
@@ -257,7 +269,15 @@ fn start_writer(
         report.lost = report.lost.saturating_add(gone);
     }
     let (wake, woken) = crossbeam::channel::bounded(1);
-    let core = Arc::new(Core::new(writer, options.clone(), log_dir, budget, store, index, wake));
+    let core = Arc::new(Core::new(
+        writer,
+        options.clone(),
+        log_dir,
+        budget,
+        beside.content.clone(),
+        (store, index),
+        wake,
+    ));
     match core.seal_all() {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::Corrupt && core.writer.rolled() > 0 => {
@@ -300,12 +320,14 @@ pub(super) fn open_read_only(path: &Path, options: Options) -> Result<Store> {
     let reader = shared_lock(&options, &path.join(READER_LOCK))?;
     let budget = ProofBudget::new(options.proof_bytes_max);
     let reader_half = Reader::open(&options.vfs, path, budget)?;
-    let report = reader_half.report();
+    let mut report = reader_half.report();
+    let content = Content::open(path, &options, &report.store.clone(), Access::Read, &mut report)?;
     let locks = Locks { _writer: None, _reader: reader };
     Ok(Store::new(Inner::new(
         path.to_path_buf(),
         options,
         Mode::Reader(Arc::new(reader_half)),
+        content,
         report,
         Arc::default(),
         locks,

@@ -1,11 +1,13 @@
 //! How a store behaves: everything an application can choose, with defaults that are safe.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::sources::{Clock, IdFactory, Random, SystemClock, SystemRandom, UuidV7};
-use crate::contract::{TypeRegistry, UnknownTypes};
+use crate::blob::BudgetPolicy;
+use crate::contract::{AddressKind, TypeRegistry, UnknownTypes};
 use crate::io::{RealVfs, Vfs};
 
 /// What an append waits for before it returns.
@@ -32,6 +34,10 @@ pub struct Options {
     pub(super) proof_bytes_max: usize,
     pub(super) events_max: Option<u64>,
     pub(super) bytes_max: Option<u64>,
+    pub(super) address_kind: AddressKind,
+    pub(super) key_file: Option<PathBuf>,
+    pub(super) pack_bytes_max: u64,
+    pub(super) content_budget: Option<(u64, BudgetPolicy)>,
     pub(super) types: Arc<TypeRegistry>,
     pub(super) unknown_types: UnknownTypes,
     pub(super) clock: Arc<dyn Clock>,
@@ -52,6 +58,10 @@ impl Default for Options {
             proof_bytes_max: 64 << 20,
             events_max: None,
             bytes_max: None,
+            address_kind: AddressKind::Blake3,
+            key_file: None,
+            pack_bytes_max: 64 << 20,
+            content_budget: None,
             types: Arc::new(TypeRegistry::v1()),
             unknown_types: UnknownTypes::Refuse,
             clock: Arc::new(SystemClock),
@@ -137,6 +147,40 @@ impl Options {
         self
     }
 
+    /// Sets the algorithm that addresses content where nobody asks for another one. Kept by the store that is made with
+    /// it; later openings do not change it. Default: BLAKE3.
+    #[must_use]
+    pub fn address_kind(mut self, kind: AddressKind) -> Self {
+        self.address_kind = kind;
+        self
+    }
+
+    /// Sets the file of the master key, under which all content is encrypted. Default: `keys/master` in the store's
+    /// directory. It is made, for its owner alone, when the store is; keep it elsewhere, and copies of the store without
+    /// it can be read by nobody.
+    #[must_use]
+    pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.key_file = Some(path.into());
+        self
+    }
+
+    /// Sets the size in bytes at which a pack of content is sealed and the next one begun; at least 64 KiB. Default:
+    /// 64 MiB. Content of more than 4 MiB gets a pack of its own.
+    #[must_use]
+    pub fn pack_bytes_max(mut self, bytes: u64) -> Self {
+        self.pack_bytes_max = bytes.max(64 << 10);
+        self
+    }
+
+    /// Caps the bytes of content that may be resident, and says what becomes of a put past that. Bytes count as they are
+    /// stored: some 200 for each blob, and 16 for each 64 KiB, are added to its own. Files can take more: the space of
+    /// what was dropped comes free when nothing of its pack is left. Holds for this handle. Default: no cap.
+    #[must_use]
+    pub fn content_budget(mut self, bytes: u64, policy: BudgetPolicy) -> Self {
+        self.content_budget = Some((bytes, policy));
+        self
+    }
+
     /// Sets the event types that appends accept. Default: the contract's version 1.
     #[must_use]
     pub fn types(mut self, types: TypeRegistry) -> Self {
@@ -202,6 +246,8 @@ impl fmt::Debug for Options {
             .field("background", &self.background)
             .field("events_max", &self.events_max)
             .field("bytes_max", &self.bytes_max)
+            .field("address_kind", &self.address_kind)
+            .field("content_budget", &self.content_budget)
             .finish_non_exhaustive()
     }
 }

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::content::vault_options;
 use super::opening::{INDEX_FILE, LOG_DIR, lock_for_plan, lock_for_repair, must_exist};
 use super::options::Options;
 use super::progress::Progress;
 use super::verify::VerifyOutcome;
+use crate::blob::{Access, Vault};
 use crate::contract::{Error, Result};
 use crate::io::ProofBudget;
 use crate::log::{Finding, LostRange, Plan, Tell, Torn, plan_repair};
@@ -42,6 +44,8 @@ pub struct RepairReport {
     pub events_lost: u64,
     /// What is done, in lines for people; empty when there is nothing to do.
     pub actions: Vec<String>,
+    /// Addresses of content that cannot be read any more, as far as what is left tells. Putting it again restores it.
+    pub content_lost: Vec<String>,
 }
 
 impl RepairReport {
@@ -59,6 +63,7 @@ impl RepairReport {
             lost: plan.lost.clone(),
             events_lost: plan.events_lost,
             actions: plan.actions.clone(),
+            content_lost: Vec::new(),
         }
     }
 }
@@ -98,10 +103,54 @@ pub fn repair(
     options.random.fill(&mut secret)?;
     let tell = Tell { total: &|units| progress.total(units), advance: &|units| progress.advance(units) };
     let plan = plan_repair(&options.vfs, (path, &log, &kept), &budget, secret, &tell)?;
+    let mut report = RepairReport::of(&plan);
     if mode == RepairMode::Apply {
         apply(path, options, &plan, &budget)?;
     }
-    Ok(RepairReport::of(&plan))
+    // Its files bear the identity, which a repair of the log does not change.
+    repair_content(path, options, &plan.store, mode, progress, &mut report)?;
+    Ok(report)
+}
+
+/// Repairs packs of content. Key files are not repaired: nothing here could make them again.
+fn repair_content(
+    path: &Path,
+    options: &Options,
+    store: &[u8; 16],
+    mode: RepairMode,
+    progress: &dyn Progress,
+    report: &mut RepairReport,
+) -> Result<()> {
+    let access = if mode == RepairMode::Apply { Access::Write } else { Access::Read };
+    let vault = match Vault::open(&options.vfs, path, store, access, vault_options(options)) {
+        Ok(None) => return Ok(()),
+        Ok(Some(vault)) => vault,
+        Err(error) => {
+            report.findings.push(Finding::of(error)?);
+            report
+                .actions
+                .push("nothing about the key files of content: put them back from a copy".to_owned());
+            return Ok(());
+        }
+    };
+    progress.total(vault.check_bytes());
+    let plan = vault.plan_repair(&path.join(KEPT_DIR), &mut |bytes| progress.advance(bytes))?;
+    if mode == RepairMode::Apply && !plan.is_empty() {
+        let kept = path.join(KEPT_DIR);
+        options
+            .vfs
+            .create_dir_all(&kept)
+            .map_err(|e| Error::io("cannot create a directory", e).at_path(&kept))?;
+        options.vfs.sync_dir(path).map_err(|e| Error::io("cannot sync a directory", e).at_path(path))?;
+        vault.carry_out(&plan)?;
+    }
+    for error in plan.findings {
+        report.findings.push(Finding::of(error)?);
+    }
+    report.actions.extend(plan.actions);
+    report.kept.extend(plan.kept);
+    report.content_lost = plan.lost.iter().map(ToString::to_string).collect();
+    if mode == RepairMode::Apply { vault.close() } else { Ok(()) }
 }
 
 fn apply(path: &Path, options: &Options, plan: &Plan, budget: &std::sync::Arc<ProofBudget>) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::blob::TornPack;
 use crate::index::IndexState;
 use crate::log::{Finding, Recovered, Torn};
 
@@ -24,6 +25,10 @@ pub struct OpenReport {
     /// What became of the index database; `None` where it was not opened.
     #[serde(skip)]
     pub index: Option<IndexState>,
+    /// Damage of content and its keys. The store takes events all the same.
+    pub content_damage: Vec<Finding>,
+    /// The end of a pack of content that was never confirmed and was cut.
+    pub torn_content: Option<TornPack>,
     /// Frames that had to be read one by one: those behind the newest checkpoint.
     pub frames_read: u64,
 }
@@ -37,6 +42,8 @@ impl OpenReport {
             damage: recovered.damage.clone(),
             read_only: None,
             index: None,
+            content_damage: Vec::new(),
+            torn_content: None,
             frames_read: recovered.frames_read,
         }
     }

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::{Mode, Store};
-use crate::contract::{Error, Result};
+use super::{BlobStats, Mode, Store};
+use crate::blob::{KEYS_DIR, PACKS_DIR};
+use crate::contract::{Error, ErrorKind, Result};
 use crate::log::{IDS_DIR, Part, View};
 
 /// Counts of a store.
@@ -27,6 +28,8 @@ pub struct Stats {
     pub read_only: Option<String>,
     /// Events that were lost to damage and repaired around.
     pub lost: u64,
+    /// The content; `None` where it cannot be told because the key files are damaged.
+    pub content: Option<BlobStats>,
 }
 
 /// Counts of one host.
@@ -103,7 +106,17 @@ pub(super) fn of(store: &Store) -> Result<Stats> {
             Mode::Reader(_) => store.0.report.read_only.clone(),
         },
         lost: store.0.report.lost,
+        content: content_of(store)?,
     })
+}
+
+fn content_of(store: &Store) -> Result<Option<BlobStats>> {
+    match store.blobs().stats() {
+        Ok(stats) => Ok(Some(stats)),
+        // Told when the store was opened; the events are whole.
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn segment_of(part: &Part<'_>) -> Result<SegmentStats> {
@@ -161,9 +174,8 @@ fn types_of(view: &View) -> Result<Vec<TypeStats>> {
 
 fn bytes_in(store: &Store) -> Result<u64> {
     let mut total = 0;
-    for dir in
-        [store.path().to_path_buf(), store.path().join(super::opening::LOG_DIR), store.path().join(IDS_DIR)]
-    {
+    let within = [super::opening::LOG_DIR, IDS_DIR, PACKS_DIR, KEYS_DIR].map(|dir| store.path().join(dir));
+    for dir in [store.path().to_path_buf()].into_iter().chain(within) {
         let vfs = &store.options().vfs;
         for name in vfs.list(&dir).map_err(|e| Error::io("cannot list a directory", e).at_path(&dir))? {
             // A file can vanish between the listing and the look: then it takes no space.

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::content::vault_options;
 use super::opening::{READER_LOCK, must_exist, recover_for_reading, shared_lock};
 use super::options::Options;
 use super::ordered;
 use super::progress::Progress;
 use super::snapshot::all_events;
+use crate::blob::{Access, Vault};
 use crate::codec::ControlState;
 use crate::contract::{Code, Error, EventFields, EventId, Result};
 use crate::io::ProofBudget;
@@ -61,6 +63,8 @@ pub struct MissingCause {
 pub struct VerifyReport {
     /// The verdict.
     pub outcome: VerifyOutcome,
+    #[serde(skip)]
+    store: Option<[u8; 16]>,
     /// Segments read.
     pub segments: u64,
     /// Events read.
@@ -79,12 +83,32 @@ pub struct VerifyReport {
     pub missing_causes: Vec<MissingCause>,
     /// How many there are in all.
     pub missing_causes_total: u64,
+    /// What was checked of the content; `None` where there never was any, or its key files are damaged.
+    pub content: Option<ContentVerified>,
+}
+
+/// What a check read of a store's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ContentVerified {
+    /// Packs read.
+    pub packs: u64,
+    /// Records read.
+    pub records: u64,
+    /// Those among them whose content is resident.
+    pub resident: u64,
+    /// Bytes of packs read.
+    pub bytes: u64,
+    /// Whether content was opened and hashed again. Without the key it was compared with its checksum alone.
+    pub opened: bool,
 }
 
 impl VerifyReport {
     fn empty() -> Self {
         Self {
             outcome: VerifyOutcome::Fine,
+            store: None,
             segments: 0,
             events: 0,
             bytes: 0,
@@ -94,6 +118,7 @@ impl VerifyReport {
             ordered: None,
             missing_causes: Vec::new(),
             missing_causes_total: 0,
+            content: None,
         }
     }
 
@@ -104,9 +129,10 @@ impl VerifyReport {
     }
 }
 
-/// Reads every byte of a store's segments and checks it: checksums, padding, roots, footers, the chain of segments,
+/// Reads every byte of a store's segments and packs of content, and checks it: checksums, padding, roots, footers, the chain of segments,
 /// tables, that each event is found by its id and by `(host, seq)`, that resolved causes are what their ids say, and that
-/// the order is the order. Writes nothing; runs beside a writer, up to what is synced.
+/// the order is the order; that footers name the records that are there, that each record has its key, and that
+/// resident content hashes to its addresses. Writes nothing; runs beside a writer, up to what is synced.
 ///
 /// Cost: three passes over the segments, a look-up for each event and cause, and the memory that
 /// [`Snapshot::ordered`](super::Snapshot::ordered) takes. `progress` counts bytes of segments.
@@ -132,8 +158,41 @@ pub fn verify(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress
         check_events(&view, &mut report)?;
         check_order(&view, &mut report)?;
     }
+    check_content(path, options, progress, &mut report)?;
     report.outcome = VerifyOutcome::of(report.torn.as_ref(), &report.findings);
     Ok(report)
+}
+
+fn check_content(
+    path: &Path,
+    options: &Options,
+    progress: &dyn Progress,
+    report: &mut VerifyReport,
+) -> Result<()> {
+    let Some(store) = report.store else { return Ok(()) };
+    let vault = Vault::open(&options.vfs, path, &store, Access::Read, vault_options(options));
+    let checked = match vault {
+        Ok(None) => return Ok(()),
+        Ok(Some(vault)) => {
+            progress.total(report.bytes.saturating_add(vault.check_bytes()));
+            vault.check_all(&mut |bytes| progress.advance(bytes))?
+        }
+        Err(error) => {
+            report.findings.push(Finding::of(error)?);
+            return Ok(());
+        }
+    };
+    report.content = Some(ContentVerified {
+        packs: checked.packs,
+        records: checked.records,
+        resident: checked.resident,
+        bytes: checked.bytes,
+        opened: checked.opened,
+    });
+    for error in checked.findings {
+        report.findings.push(Finding::of(error)?);
+    }
+    Ok(())
 }
 
 /// Reads every byte of a store's segments; returns the first thing that is not as it was written.
@@ -149,6 +208,7 @@ fn read_all(path: &Path, options: &Options, progress: &dyn Progress) -> Result<(
     let budget = ProofBudget::new(options.proof_bytes_max);
     let recovered = recover_for_reading(&options.vfs, path, &budget)?;
     let mut report = VerifyReport::empty();
+    report.store = Some(recovered.store);
     (report.lost, report.torn, report.findings) = (recovered.state.lost(), recovered.torn, recovered.damage);
     let visible = recovered.segments.active.as_ref().map_or(0, |active| active.visible());
     let names = Names::of(&recovered.state).into();

@@ -72,6 +72,7 @@ impl Bench {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_causelog"));
         command.current_dir(self.dir.path()).env("CAUSELOG_STORE", self.store()).env_remove("NO_COLOR");
+        command.env_remove("CAUSELOG_KEY_FILE");
         command
     }
 

@@ -4,12 +4,14 @@ use std::process::Stdio;
 
 use crate::bench::{Bench, SAMPLE, files};
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 19] = [
     "init", "import", "export", "append", "get", "log", "range", "cursor", "since", "ancestry", "replay",
-    "verify", "repair", "reindex", "stats", "gen", "demo",
+    "verify", "repair", "reindex", "stats", "gen", "demo", "blob", "shred",
 ];
+/// Of no content that is held.
+const ADDRESS: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 /// Verbs that read the store, with the arguments they need.
-const READING: [&[&str]; 10] = [
+const READING: [&[&str]; 13] = [
     &["export"],
     &["get", "x"],
     &["log"],
@@ -20,12 +22,21 @@ const READING: [&[&str]; 10] = [
     &["replay"],
     &["verify"],
     &["stats"],
+    &["blob", "get", ADDRESS],
+    &["blob", "state", ADDRESS],
+    &["blob", "list"],
 ];
-const WRITING: [&[&str]; 4] = [
+const WRITING: [&[&str]; 10] = [
     &["import", SAMPLE],
     &["append", "--host", "h", "--type", "turn.started", "--payload", r#"{"turnId":"t"}"#],
     &["repair", "--yes"],
     &["reindex", "--yes"],
+    &["blob", "put", SAMPLE],
+    &["blob", "import", "."],
+    &["blob", "evict", ADDRESS, "--yes"],
+    &["blob", "pin", ADDRESS],
+    &["blob", "unpin", ADDRESS],
+    &["shred", ADDRESS, "--yes"],
 ];
 
 #[test]
@@ -73,6 +84,9 @@ fn every_verb_says_what_it_does() {
         ("stats", "Reads no event."),
         ("gen", "The same options give the same log"),
         ("demo", "it stays there"),
+        ("blob", "Events name it by its address, and stay when it goes."),
+        ("shred", "Copies of the store's files from before"),
+        ("init", "which must not be there yet"),
     ] {
         let own = bench.run(&[verb, "--help"]).ok().out;
         let words = own.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -97,6 +111,14 @@ fn a_wrong_command_line_exits_2() {
         &["import", "x", "--stream", "--dry-run"],
         &["since", "{\"h\":"],
         &["since", "{\"h\":1.5}"],
+        &["blob"],
+        &["blob", "get"],
+        &["blob", "get", "sha256:00"],
+        &["blob", "get", ADDRESS, "--range", "2..1"],
+        &["blob", "put"],
+        &["blob", "put", "-", "-"],
+        &["blob", "put", "-", "--address", "md5"],
+        &["shred", "x", "--yes"],
     ] {
         let said = bench.run(args).exits(2);
         assert!(said.out.is_empty() && !said.err.is_empty(), "{said:?}");
@@ -322,6 +344,9 @@ fn a_file_that_is_not_there_exits_5() {
         &["since", "absent.json"],
         &["replay", "--from", "absent.jsonl"],
         &["import", "."],
+        &["blob", "put", "absent"],
+        &["blob", "put", "."],
+        &["blob", "import", "absent"],
     ] {
         let error = bench.run(&[args, &["--json"]].concat()).exits(5).error();
         assert_eq!((&error["code"], &error["kind"]), (&"STORE".into(), &"io".into()), "{args:?}");

@@ -49,6 +49,7 @@ fn run(document: &str, least: usize) {
             .env("PATH", format!("{}:{path}", program.display()))
             .env("TMPDIR", bench.path("."))
             .env_remove("CAUSELOG_STORE")
+            .env_remove("CAUSELOG_KEY_FILE")
             .output()
             .unwrap();
         assert_eq!(output.status.code(), Some(code), "{document}: {command}: {output:?}");

@@ -5,6 +5,7 @@
 mod append;
 mod bad_input;
 mod bench;
+mod blob;
 mod convention;
 mod damage;
 mod demo;

@@ -1,9 +1,10 @@
 //! `replay`, of a store and of a file.
 
+use causelog::{AddressKind, Options, PutOptions, Store};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::bench::{BLOBS, Bench, SAMPLE, copy_blobs, line};
+use crate::bench::{BLOBS, Bench, SAMPLE, copy_blobs, files, line};
 
 #[test]
 fn the_sample_is_clean() {
@@ -330,4 +331,106 @@ fn a_map_that_is_none_is_a_wrong_command_line() {
     assert!(said.err.contains("at most 16777216 bytes"), "{said:?}");
     bench.run(&["replay", "--from", SAMPLE, "--current", "nowhere.json"]).exits(5);
     bench.run_with(&["replay", "--from", "-", "--current", "-"], "{}").exits(2);
+}
+
+/// A store with the two turns of [`shown`], and the content of both notes.
+fn with_content() -> (Bench, [causelog::Address; 2]) {
+    let bench = Bench::new();
+    let run = bench.file("run.jsonl", shown("[]"));
+    bench.run(&["import", &run]).ok();
+    let store = Store::open(bench.store(), Options::new()).unwrap();
+    let how = PutOptions::new().address(AddressKind::Sha256);
+    let put = |text: &str| store.blobs().put_with(text.as_bytes(), &how).unwrap().address();
+    let addresses = [put("text of a"), put("text of b")];
+    store.close().unwrap();
+    (bench, addresses)
+}
+
+fn counts(bench: &Bench, args: &[&str], exit: i32) -> serde_json::Value {
+    let report = bench.run(&[&["replay", "--json"], args].concat()).exits(exit).json();
+    let drifted = report["refs"]["drifted"].as_array().unwrap().len();
+    json!([report["refs"]["exact"], report["refs"]["unavailable"], drifted])
+}
+
+#[test]
+fn the_content_of_a_store_is_looked_into_first() {
+    let (bench, [a, b]) = with_content();
+    assert_eq!(counts(&bench, &[], 0), json!([2, 1, 0]));
+    let told = bench.run(&["replay"]).ok().out;
+    assert!(told.contains("2 exact, 1 unavailable, 0 drifted") && !told.contains("no content"), "{told}");
+    put(&bench, "text of c");
+    assert_eq!(counts(&bench, &["--blobs", "blobs"], 0), json!([3, 0, 0]));
+    // The note has changed since; what was shown is still held.
+    let map = bench.file("now.json", json!({"note:b": address("new text of b")}).to_string());
+    assert_eq!(counts(&bench, &["--current", &map], 0), json!([2, 1, 0]));
+
+    let store = Store::open(bench.store(), Options::new()).unwrap();
+    assert!(store.blobs().shred(&a).unwrap() && store.blobs().evict(&b).unwrap());
+    store.close().unwrap();
+    assert_eq!(counts(&bench, &[], 0), json!([0, 3, 0]));
+    let told = bench.run(&["replay"]).ok();
+    assert!(!told.out.contains("no content was given") && told.err.is_empty(), "{told:?}");
+    assert_eq!(counts(&bench, &["--current", &map], 1), json!([0, 2, 1]));
+    put(&bench, "text of b");
+    assert_eq!(counts(&bench, &["--blobs", "blobs", "--current", &map], 0), json!([2, 1, 0]));
+    // A file is replayed without the store.
+    let run = bench.path("run.jsonl");
+    let told = bench.run(&["replay", "--from", run.to_str().unwrap()]).ok().out;
+    assert!(told.contains("no content was given"), "{told}");
+}
+
+#[test]
+fn content_under_a_key_that_is_not_here_is_unavailable() {
+    let (bench, _) = with_content();
+    let key = bench.store().join("keys/master");
+    let right = std::fs::read(&key).unwrap();
+    let says = "content is under a key that is not here: 2 references count as unavailable";
+    let check = |what: &str| {
+        let said = bench.run(&["replay"]).ok();
+        assert!(
+            said.out.contains("0 exact, 3 unavailable, 0 drifted") && said.err.contains(says),
+            "{what}: {said:?}"
+        );
+        assert!(!said.out.contains("no content was given"), "{what}: {said:?}");
+        assert_eq!(counts(&bench, &[], 0), json!([0, 3, 0]), "{what}");
+    };
+    std::fs::remove_file(&key).unwrap();
+    check("missing");
+    // With one of them in a directory, one reference is left that the key is missing for.
+    put(&bench, "text of a");
+    let said = bench.run(&["replay", "--blobs", "blobs"]).ok();
+    assert!(said.err.contains("not here: 1 reference counts as unavailable"), "{said:?}");
+
+    // Another store's key in the place of this one's, and what is no key at all: neither is damage.
+    let other = Bench::new();
+    let theirs = Store::open(other.store(), Options::new()).unwrap();
+    theirs.blobs().put(b"x").unwrap();
+    theirs.close().unwrap();
+    std::fs::copy(other.store().join("keys/master"), &key).unwrap();
+    check("of another store");
+    std::fs::write(&key, [7; 4096]).unwrap();
+    check("no key");
+
+    std::fs::write(&key, right).unwrap();
+    assert_eq!(counts(&bench, &[], 0), json!([2, 1, 0]));
+}
+
+#[test]
+fn one_damaged_piece_of_a_store_is_damage_and_no_verdict() {
+    let (bench, [a, b]) = with_content();
+    let packs = files(&bench.store().join("blobs"));
+    let (pack, bytes) = packs.iter().max_by_key(|(_, bytes)| bytes.len()).unwrap();
+    // The first record's body: behind the header, and a head with two addresses.
+    let mut changed = bytes.clone();
+    changed[64 + 64 + 2 * 40] ^= 1;
+    std::fs::write(pack, changed).unwrap();
+    put(&bench, "text of a");
+    for args in [&["replay"][..], &["replay", "--json"], &["replay", "--blobs", "blobs"]] {
+        let said = bench.run(args).exits(4);
+        let name = pack.file_name().unwrap().to_str().unwrap();
+        assert!(said.out.is_empty() && said.err.contains(name), "{said:?}");
+        assert!(said.err.contains(&a.to_string()) && !said.err.contains(&b.to_string()), "{said:?}");
+    }
+    std::fs::write(pack, bytes).unwrap();
+    bench.run(&["replay"]).ok();
 }

@@ -14,6 +14,7 @@
 )]
 
 mod appender;
+mod blobs;
 mod harness;
 mod invariants;
 mod linearize;

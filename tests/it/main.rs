@@ -17,6 +17,7 @@ mod appender;
 mod basics;
 mod beside;
 mod cases;
+mod content;
 mod dependents;
 mod edge;
 mod handles;

@@ -11,7 +11,7 @@ use crate::cli::open;
 use crate::cli::output::{Output, plain};
 use crate::contract::limits::LINE_BYTES_MAX;
 use crate::contract::{Code, Error, ErrorKind, Event, EventFields, EventId, HostId, JsonText};
-use crate::store::{NewEvent, Options, Snapshot};
+use crate::store::{NewEvent, Snapshot};
 
 const EXAMPLES: &str = r#"Examples:
   causelog append --host laptop --type turn.started --payload '{"turnId":"t1"}'
@@ -49,7 +49,7 @@ pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     // The text is checked before the store is opened: who waits for a lock should not do so in vain.
     let payload = JsonText::parse(&payload)?;
 
-    let options = Options::new().unknown_types(open::unknown_types(args.accept_unknown_types));
+    let options = shared.options().unknown_types(open::unknown_types(args.accept_unknown_types));
     let store = open::write(shared, args.writing, options, output)?;
     let snapshot = store.snapshot()?;
     let causes = args.causes.iter().map(|text| cause(&snapshot, text)).collect::<Result<Vec<_>, _>>()?;

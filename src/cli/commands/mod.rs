@@ -2,6 +2,7 @@
 
 pub(crate) mod ancestry;
 pub(crate) mod append;
+pub(crate) mod blob;
 pub(crate) mod completions;
 pub(crate) mod cursor;
 pub(crate) mod demo;
@@ -17,6 +18,7 @@ pub(crate) mod range;
 pub(crate) mod reindex;
 pub(crate) mod repair;
 pub(crate) mod replay;
+pub(crate) mod shred;
 pub(crate) mod since;
 pub(crate) mod stats;
 pub(crate) mod verify;
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     Ancestry(ancestry::Args),
     Dependents(dependents::Args),
     Replay(replay::Args),
+    Blob(blob::Args),
+    Shred(shred::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Reindex(reindex::Args),
@@ -69,6 +73,8 @@ pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Out
         Command::Ancestry(args) => ancestry::run(&args, shared, output),
         Command::Dependents(args) => dependents::run(&args, shared, output),
         Command::Replay(args) => replay::run(&args, shared, output),
+        Command::Blob(args) => blob::run(args, shared, output),
+        Command::Shred(args) => shred::run(&args, shared, output),
         Command::Verify(_) => verify::run(shared, output),
         Command::Repair(args) => repair::run(args, shared, output),
         Command::Reindex(args) => reindex::run(args, shared, output),

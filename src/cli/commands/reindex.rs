@@ -1,7 +1,5 @@
 //! `reindex`: builds the index again.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use crate::cli::args::{Destructive, Shared, Writing};
@@ -11,7 +9,7 @@ use crate::cli::output::Output;
 use crate::cli::progress::Unit;
 use crate::contract::Error;
 use crate::replay::count;
-use crate::store::{self, Options, ReindexReport};
+use crate::store::{self, ReindexReport};
 
 /// Drop the index and build it again from the log.
 ///
@@ -28,12 +26,12 @@ pub(crate) struct Args {
 pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     let dir = shared.store_dir();
     if args.how.dry_run {
-        return plan(&dir, output);
+        return plan(shared, output);
     }
     if !super::confirmed(args.how, "Drop the index and build it again?", output)? {
         return Ok(Exit::No);
     }
-    let options = Options::new().lock_wait(args.writing.wait);
+    let options = shared.options().lock_wait(args.writing.wait);
     let bar = output.bar("indexing", Unit::Bytes, None);
     let report = store::reindex(&dir, &options, &bar).map_err(|error| open::absent(error, &dir))?;
     drop(bar);
@@ -50,9 +48,10 @@ pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
 }
 
 /// Says what would be done, after the same look at the whole log.
-fn plan(dir: &Path, output: &mut Output) -> Outcome {
+fn plan(shared: &Shared, output: &mut Output) -> Outcome {
+    let dir = shared.store_dir();
     let bar = output.bar("checking", Unit::Bytes, None);
-    let found = store::verify(dir, &Options::new(), &bar).map_err(|error| open::absent(error, dir))?;
+    let found = store::verify(&dir, &shared.options(), &bar).map_err(|error| open::absent(error, &dir))?;
     drop(bar);
     if let Some(finding) = found.findings.first() {
         return Err(Error::corrupt(format!("the log is damaged: {finding}")).at_path(dir).into());

@@ -7,13 +7,15 @@ use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::open;
 use crate::cli::output::{Output, plain};
 use crate::cli::progress::Unit;
-use crate::store::{self, LostRange, Options, RepairMode, RepairReport, VerifyOutcome};
+use crate::store::{self, LostRange, RepairMode, RepairReport, VerifyOutcome};
 
 /// Cut what cannot be read, and keep a copy of it.
 ///
-/// The store takes writes again afterwards. What is cut or replaced is copied first into its directory `kept`. Says what
-/// it will do and asks. Exit 0: there was nothing to do. Exit 3: the end of the log was torn; what is missing, if
-/// anything, is named. Exit 4: there was damage; the events that are gone are named.
+/// The store takes writes again afterwards. What is cut or replaced is copied first into its directory `kept`. Packs of
+/// content are repaired too: what still opens is kept. Key files are not: nothing could make them again, so put them back
+/// from a copy. Says what it will do and asks. Exit 0: there was nothing to do. Exit 3: the end of the log was torn; what
+/// is missing, if anything, is named. Exit 4: there was damage; events and content that are gone are named, and content
+/// comes back by putting it again.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -24,7 +26,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: Args, shared: &Shared, output: &mut Output) -> Outcome {
     let dir = shared.store_dir();
-    let options = Options::new().lock_wait(args.writing.wait);
+    let options = shared.options().lock_wait(args.writing.wait);
     let go = |mode, output: &Output| {
         let bar = output.bar("repairing", Unit::Bytes, None);
         store::repair(&dir, &options, mode, &bar).map_err(|error| open::absent(error, &dir))
@@ -74,6 +76,9 @@ fn show(report: &RepairReport, dry_run: bool, output: &mut Output) -> Result<(),
     for LostRange { host, first, last, .. } in &report.lost {
         let host = plain(host);
         output.line(format_args!("  lost: {host}#{first} to {host}#{last}"))?;
+    }
+    for address in &report.content_lost {
+        output.line(format_args!("  lost: content {address}"))?;
     }
     for kept in &report.kept {
         output.line(format_args!("  kept: {}", plain(&kept.to_string_lossy())))?;

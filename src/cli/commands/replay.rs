@@ -10,15 +10,16 @@ use crate::cli::intake::{Against, Faults, Ordered, Rules, read, resolve};
 use crate::cli::open;
 use crate::cli::output::{Output, Tone, plain, report_faults};
 use crate::cli::progress::{Bar, Unit};
-use crate::cli::resolve::{Content, Opened};
+use crate::cli::resolve::{Content, CountLocked, Opened};
 use crate::contract::{EventFields, JsonText, Resolution, Result};
 use crate::replay::{
-    Chain, NoResolver, Reconstruction, ReplayOptions, ReplayReport, Resolver, Shown, Turn, replay,
+    Chain, Reconstruction, ReplayOptions, ReplayReport, Resolver, Shown, StoredContent, Turn, replay,
 };
+use crate::store::{Blobs, Snapshot};
 
 const EXAMPLES: &str = "\
 Examples:
-  causelog replay                                    the store's events
+  causelog replay                                    the store's events, with its content
   causelog replay --from run.jsonl                   a file's, without a store
   causelog replay --from run.jsonl --blobs content   and look for the content they refer to
   causelog replay --current sources.json             has a source changed since?
@@ -34,10 +35,11 @@ const MEMBER_CHARS: usize = 120;
 /// events refer to. Exit 1 when the run fails. Exit 4 when the store is damaged: what is left of it has a report, and
 /// no verdict.
 ///
-/// A reference is exact where its content is still held as it was shown, be it in the directory that --blobs names or, by
-/// its hash, with its source, which --current asks. Else it has drifted where the source holds something else now, and the
-/// run fails; and is unavailable where there is no trace of it, which passes and is counted. Bytes in the directory that
-/// are not what their name says are damage: exit 4. A --current that is no map of hashes is a wrong command line: exit 2.
+/// A reference is exact where its content is still held as it was shown, be it in the store, in the directory that --blobs
+/// names or, by its hash, with its source, which --current asks. Else it has drifted where the source holds something else now, and the
+/// run fails; and is unavailable where there is no trace of it, which passes and is counted. Content
+/// in the store that does not open to what was put, and bytes in the directory that are not what their name says, are
+/// damage: exit 4, and no verdict. Without the store's key its content counts as unavailable. A --current that is no map of hashes is a wrong command line: exit 2.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -71,11 +73,18 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
         }
         other => other?,
     };
-    let Some(mut report) = report else { return Ok(Exit::No) };
+    let Some(Replayed { mut report, asked_store }) = report else { return Ok(Exit::No) };
     // A part of a run is no run: what is missing may have broken any invariant, or mended it.
     report.ok &= !output.damaged();
     let exit = if report.ok { Exit::Fine } else { Exit::No };
-    exit.after(say(&report, args, &content, output))
+    let nothing_asked = content.is_nothing() && !asked_store;
+    exit.after(say(&report, args, nothing_asked, output))
+}
+
+/// A report, and whether a store's content was there to look into.
+struct Replayed {
+    report: ReplayReport,
+    asked_store: bool,
 }
 
 /// Replays what the command line names; `None` when that is a file with bad lines, which were reported.
@@ -85,10 +94,10 @@ fn report(
     options: &ReplayOptions,
     content: &Opened,
     output: &mut Output,
-) -> Result<Option<ReplayReport>, Failure> {
-    let chain = content.behind(Chain::new());
+) -> Result<Option<Replayed>, Failure> {
     if let Some(file) = &args.from {
-        return from_file(file, options, &chain, output);
+        let report = from_file(file, options, &content.behind(Chain::new()), output)?;
+        return Ok(report.map(|report| Replayed { report, asked_store: false }));
     }
     let store = open::read(shared, output)?;
     let lost = store.opening().lost;
@@ -96,16 +105,46 @@ fn report(
         output.warn(format_args!("{}; the verdict is on the others", super::lost(lost)));
     }
     let snapshot = store.snapshot()?;
-    let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
-    Ok(Some(resolved(snapshot.ordered()?, options, &chain, &bar)?))
+    let blobs = store.blobs();
+    let report = of_store(&snapshot, &blobs, content, options, output)?;
+    Ok(Some(Replayed { report, asked_store: ever_held_any(&blobs)? }))
 }
 
-fn say(report: &ReplayReport, args: &Args, content: &Opened, output: &mut Output) -> Result<(), Failure> {
+/// Replays a store's events; its own content is asked first.
+fn of_store(
+    snapshot: &Snapshot,
+    blobs: &Blobs,
+    content: &Opened,
+    options: &ReplayOptions,
+    output: &mut Output,
+) -> Result<ReplayReport, Failure> {
+    let stored = StoredContent::new(blobs);
+    let resolver = CountLocked::new(content.behind(Chain::new().with(&stored)), &stored);
+    let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
+    let report = resolved(snapshot.ordered()?, options, &resolver, &bar)?;
+    drop(bar);
+    let locked = resolver.count();
+    if locked > 0 {
+        output.warn(format_args!(
+            "content is under a key that is not here: {} as unavailable",
+            if locked == 1 { "1 reference counts".to_owned() } else { format!("{locked} references count") }
+        ));
+    }
+    Ok(report)
+}
+
+/// Reports whether a store holds content, or ever forgot some.
+fn ever_held_any(blobs: &Blobs) -> Result<bool> {
+    let stats = blobs.stats()?;
+    Ok(stats.resident + stats.evicted + stats.shredded > 0)
+}
+
+fn say(report: &ReplayReport, args: &Args, nothing_asked: bool, output: &mut Output) -> Result<(), Failure> {
     show(report, output)?;
     if output.is_json() {
         return Ok(());
     }
-    if content.is_nothing() && report.refs.unavailable > 0 {
+    if nothing_asked && report.refs.unavailable > 0 {
         output.line(
             "  no content was given to look into, so nothing is known of it: --blobs DIR names some, --current MAP.json \
              says what sources hold now",
@@ -213,17 +252,8 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Replays events that come in the order, without content.
-pub(super) fn watched<E: EventFields>(
-    events: impl Iterator<Item = Result<E>>,
-    options: &ReplayOptions,
-    bar: &Bar,
-) -> Result<ReplayReport> {
-    resolved(events, options, &NoResolver, bar)
-}
-
 /// Replays events that come in the order, and resolves what they refer to.
-fn resolved<E: EventFields>(
+pub(super) fn resolved<E: EventFields>(
     events: impl Iterator<Item = Result<E>>,
     options: &ReplayOptions,
     resolver: &dyn Resolver,

@@ -35,6 +35,17 @@ fn people(stats: &Stats, output: &mut Output) -> Result<(), Failure> {
     if stats.lost > 0 {
         output.line(super::lost(stats.lost))?;
     }
+    if let Some(content) = stats.content.filter(|content| content.packs > 0) {
+        output.line(format_args!(
+            "{} of content, {}; {} evicted, {} shredded; {} in {}",
+            count(content.resident, "blob"),
+            count(content.resident_bytes, "byte"),
+            content.evicted,
+            content.shredded,
+            count(content.pack_bytes, "byte"),
+            count(content.packs, "pack")
+        ))?;
+    }
     if let Some(reason) = &stats.read_only {
         output.line(format_args!("only reads: {reason}"))?;
     }

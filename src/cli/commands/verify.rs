@@ -6,19 +6,20 @@ use crate::cli::open;
 use crate::cli::output::{Output, Tone};
 use crate::cli::progress::Unit;
 use crate::replay::count;
-use crate::store::{self, Options, VerifyOutcome, VerifyReport};
+use crate::store::{self, VerifyOutcome, VerifyReport};
 
 /// Read every byte of the store and check it; changes nothing.
 ///
-/// Checks checksums, the chain of segments, ids, seqs, causes and the order. Exit 0: all is well. Exit 3: the end of
-/// the log is torn; what is missing, if anything, is named. Exit 4: damage, each place named.
+/// Checks checksums, the chain of segments, ids, seqs, causes and the order, and that content hashes to its addresses;
+/// without the master key content is compared with its checksums alone. Exit 0: all is well. Exit 3: the end of the log is
+/// torn; what is missing, if anything, is named. Exit 4: damage, each place named.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
 pub(super) fn run(shared: &Shared, output: &mut Output) -> Outcome {
     let dir = shared.store_dir();
     let bar = output.bar("verifying", Unit::Bytes, None);
-    let report = store::verify(&dir, &Options::new(), &bar).map_err(|error| open::absent(error, &dir))?;
+    let report = store::verify(&dir, &shared.options(), &bar).map_err(|error| open::absent(error, &dir))?;
     drop(bar);
     let said = if output.is_json() { output.json(&report) } else { people(&report, output) };
     super::exit_of(report.outcome()).after(said)
@@ -35,6 +36,15 @@ fn people(report: &VerifyReport, output: &mut Output) -> Result<(), Failure> {
     let (events, segments, bytes) =
         (count(*events, "event"), count(*segments, "segment"), count(*bytes, "byte"));
     output.line(format_args!("  {events} in {segments}, {bytes} read"))?;
+    if let Some(content) = report.content.filter(|content| content.records > 0) {
+        let (blobs, packs) = (count(content.resident, "blob"), count(content.packs, "pack"));
+        let how = if content.opened {
+            "opened and hashed again"
+        } else {
+            "compared with its checksums: the master key, which would open it, is not here"
+        };
+        output.line(format_args!("  {blobs} in {packs}, {} read, {how}", count(content.bytes, "byte")))?;
+    }
     if report.lost > 0 {
         output.line(format_args!("  {}", super::lost(report.lost)))?;
     }

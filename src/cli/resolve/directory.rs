@@ -6,72 +6,43 @@
 //! - A file is read in pieces, and once for a replay however often it is named, up to a bound on what is remembered.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
-use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
-use crate::contract::{Error, Ref, Result};
-use crate::replay::Resolver;
+use crate::contract::{Address, AddressKind, Error, Ref, Result};
+use crate::replay::{Checked, Resolver};
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Most addresses that are remembered as checked, some 20 MiB of them. Files beyond are hashed each time.
-const CHECKED_MAX: usize = 1 << 18;
-
-/// Bytes of a digest, by both algorithms.
-const DIGEST_BYTES: usize = 32;
-
 /// Files named `sha256-HEX` or `blake3-HEX`, or with a colon in the dash's place. Other files are not looked at.
+#[derive(Debug)]
 pub(super) struct BlobDir {
     dir: PathBuf,
-    checked: Mutex<HashSet<Address>>,
+    checked: Checked<bool>,
 }
 
-/// What content is known by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Address {
-    algorithm: Algorithm,
-    digest: [u8; DIGEST_BYTES],
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Algorithm {
-    Sha256,
-    Blake3,
-}
-
-impl Algorithm {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Sha256 => "sha256",
-            Self::Blake3 => "blake3",
+/// Hashes all there is to read, in a fixed amount of memory.
+fn hash(kind: AddressKind, mut reader: impl Read) -> io::Result<Address> {
+    let hash = match kind {
+        AddressKind::Sha256 => {
+            let mut hasher = Sha256::new();
+            pieces(&mut reader, |piece| hasher.update(piece))?;
+            hasher.finalize().into()
         }
-    }
-
-    /// Hashes all there is to read, in a fixed amount of memory.
-    fn hash(self, mut reader: impl Read) -> io::Result<[u8; DIGEST_BYTES]> {
-        match self {
-            Self::Sha256 => {
-                let mut hasher = Sha256::new();
-                pieces(&mut reader, |piece| hasher.update(piece))?;
-                Ok(hasher.finalize().into())
-            }
-            Self::Blake3 => {
-                let mut hasher = blake3::Hasher::new();
-                pieces(&mut reader, |piece| {
-                    hasher.update(piece);
-                })?;
-                Ok(*hasher.finalize().as_bytes())
-            }
+        AddressKind::Blake3 => {
+            let mut hasher = blake3::Hasher::new();
+            pieces(&mut reader, |piece| {
+                hasher.update(piece);
+            })?;
+            *hasher.finalize().as_bytes()
         }
-    }
+    };
+    Ok(Address::new(kind, hash))
 }
 
 /// Reads to the end, a piece at a time.
@@ -87,22 +58,12 @@ fn pieces(reader: &mut impl Read, mut take: impl FnMut(&[u8])) -> io::Result<()>
     }
 }
 
-impl Address {
-    /// Reads `algorithm:hex`, in lower case as content is named; `None` for a hash of any other form.
-    fn read(hash: &str) -> Option<Self> {
-        let (algorithm, hex) = hash.split_once(':')?;
-        let algorithm = [Algorithm::Sha256, Algorithm::Blake3].into_iter().find(|a| a.name() == algorithm)?;
-        let digest = HEXLOWER.decode(hex.as_bytes()).ok()?.try_into().ok()?;
-        Some(Self { algorithm, digest })
-    }
-
-    /// Returns the names under which a file holds the content.
-    fn file_names(&self) -> impl Iterator<Item = String> {
-        let (algorithm, hex) = (self.algorithm.name(), HEXLOWER.encode(&self.digest));
-        // On Windows a colon in a name asks for something else than a file.
-        let separators: &[char] = if cfg!(windows) { &['-'] } else { &['-', ':'] };
-        separators.iter().map(move |separator| format!("{algorithm}{separator}{hex}"))
-    }
+/// Returns the names under which a file holds content.
+fn file_names(address: &Address) -> impl Iterator<Item = String> {
+    let (kind, hex) = (address.kind(), HEXLOWER.encode(address.hash()));
+    // On Windows a colon in a name asks for something else than a file.
+    let separators: &[char] = if cfg!(windows) { &['-'] } else { &['-', ':'] };
+    separators.iter().map(move |separator| format!("{kind}{separator}{hex}"))
 }
 
 impl BlobDir {
@@ -115,7 +76,7 @@ impl BlobDir {
         if !fs::metadata(dir).map_err(cannot)?.is_dir() {
             return Err(cannot(io::ErrorKind::NotADirectory.into()));
         }
-        Ok(Self { dir: dir.to_path_buf(), checked: Mutex::default() })
+        Ok(Self { dir: dir.to_path_buf(), checked: Checked::default() })
     }
 
     /// Reports whether a path is one of this directory's files.
@@ -125,18 +86,16 @@ impl BlobDir {
 
     /// Reports whether content is there, and what it should be.
     fn check(&self, address: &Address) -> Result<bool> {
-        for name in address.file_names() {
+        for name in file_names(address) {
             let path = self.dir.join(name);
             let cannot = |error| Error::io("the blob cannot be read", error).at_path(&path);
             let file = match regular(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(cannot)?,
             };
-            let found = address.algorithm.hash(file).map_err(cannot)?;
-            if found != address.digest {
-                let (algorithm, found) = (address.algorithm.name(), HEXLOWER.encode(&found));
-                let message =
-                    format!("the blob is damaged: its bytes hash to {algorithm}:{found}, not to its name");
+            let found = hash(address.kind(), file).map_err(cannot)?;
+            if found != *address {
+                let message = format!("the blob is damaged: its bytes hash to {found}, not to its name");
                 return Err(Error::corrupt(message).at_path(&path));
             }
             return Ok(true);
@@ -159,24 +118,9 @@ fn regular(path: &Path) -> io::Result<File> {
 
 impl Resolver for BlobDir {
     fn held_hash<'a>(&'a self, reference: &'a Ref) -> Result<Option<Cow<'a, str>>> {
-        let Some(address) = Address::read(&reference.hash) else { return Ok(None) };
-        let known = self.checked.lock().contains(&address);
-        // Not under the lock: a large file must not hold up others.
-        if !known && !self.check(&address)? {
-            return Ok(None);
-        }
-        let mut checked = self.checked.lock();
-        if checked.len() < CHECKED_MAX {
-            checked.insert(address);
-        }
-        Ok(Some(Cow::Borrowed(&*reference.hash)))
-    }
-}
-
-impl fmt::Debug for BlobDir {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let checked = self.checked.lock().len();
-        f.debug_struct("BlobDir").field("dir", &self.dir).field("checked", &checked).finish()
+        let Ok(address) = reference.hash.parse() else { return Ok(None) };
+        let is_held = self.checked.get_or(&address, || self.check(&address))?;
+        Ok(is_held.then_some(Cow::Borrowed(&*reference.hash)))
     }
 }
 
@@ -216,7 +160,10 @@ mod tests {
             let reference = named(&format!("{algorithm}:{hex}"));
             assert_eq!(blobs.held_hash(&reference).unwrap(), None);
             fs::write(temp.path().join(format!("{algorithm}{separator}{hex}")), bytes).unwrap();
-            assert_eq!(blobs.held_hash(&reference).unwrap().as_deref(), Some(&*reference.hash));
+            // One replay is told one thing.
+            assert_eq!(blobs.held_hash(&reference).unwrap(), None);
+            let next = BlobDir::open(temp.path()).unwrap();
+            assert_eq!(next.held_hash(&reference).unwrap().as_deref(), Some(&*reference.hash));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod current;
 mod directory;
+mod locked;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use crate::contract::{Error, ErrorKind};
 use crate::replay::{Chain, CurrentHashes};
 
 use directory::BlobDir;
+pub(crate) use locked::CountLocked;
 
 /// Options that name content.
 #[derive(Debug, clap::Args)]

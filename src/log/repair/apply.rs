@@ -13,7 +13,7 @@ use super::plan::{Plan, Reseal};
 use super::salvage::Salvage;
 use crate::codec::{Control, Frame, FrameSeed, SegmentHeader};
 use crate::contract::{Error, Result};
-use crate::io::{OpenMode, ProofBudget, Vfs, VfsFile};
+use crate::io::{Keep, OpenMode, ProofBudget, Vfs, VfsFile};
 use crate::log::error::LogError;
 use crate::log::interner::Names;
 use crate::log::mark::{MARK_FILE, MarkWriter};
@@ -40,7 +40,7 @@ impl Plan {
 
     /// Returns the copies of what is replaced or cut.
     pub fn kept(&self) -> impl Iterator<Item = &Path> {
-        self.keep.iter().map(|keep| &*keep.to)
+        self.keep.iter().map(Keep::to)
     }
 
     /// Puts the files right. The caller holds the locks of a repair, and nothing changed since the plan was made.
@@ -78,8 +78,8 @@ impl Plan {
         let mut files: Vec<(Arc<dyn VfsFile>, PathBuf, FrameSeed)> = Vec::new();
         for source in &reseal.sources {
             // From the copy, where there is one: the file itself is replaced.
-            let copy = self.keep.iter().find(|keep| keep.from == source.path);
-            let path = copy.map_or(&source.path, |keep| &keep.to).clone();
+            let copy = self.keep.iter().find(|keep| keep.from() == source.path);
+            let path = copy.map_or(&*source.path, Keep::to).to_path_buf();
             let file = vfs.open(&path, OpenMode::Read).map_err(|e| io_error("open", &path, e))?;
             files.push((file, path, FrameSeed::new(&header.store, header.segment, source.form.code())));
         }
@@ -140,6 +140,7 @@ impl Plan {
             segment_bytes_max: u64::MAX,
             segment_events_max: usize::MAX,
             sync_each: true,
+            before_sync: None,
             on_synced: Notifier::default(),
         };
         let names = Arc::new(Names::of(&state));

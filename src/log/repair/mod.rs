@@ -13,7 +13,6 @@
 //! - Records are copied as they are. Numbers of hosts and types, and each given `seq`, keep their meaning.
 
 mod apply;
-mod keep;
 mod look;
 mod lost;
 mod mend;

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::keep::Keep;
 use super::look::{Condition, Look};
 use super::lost::{Held, Known, LostRange, by_host, ranges};
 use super::salvage::{Saved, Source};
 use super::survey::{Place, Survey, other_history};
 use crate::codec::{ControlState, Form, RepairedSegment, SegmentHeader};
 use crate::contract::Result;
-use crate::io::{ProofBudget, Vfs};
+use crate::io::{Keep, ProofBudget, Vfs};
 use crate::log::chain::{Chain, SealedEnd};
 use crate::log::finding::Finding;
 use crate::log::names::Stage;
@@ -23,6 +22,8 @@ use crate::log::trouble::to_u64;
 /// What a repair of a log does, and what it found.
 #[derive(Debug, Default)]
 pub struct Plan {
+    /// The identity of the store whose log it is.
+    pub store: [u8; 16],
     /// A torn tail that is cut.
     pub cut: Option<Torn>,
     /// Everything that is wrong.
@@ -80,6 +81,7 @@ pub fn plan_repair(
         Err(error) => plan.findings.push(Finding::of(error)?),
     }
     let survey = Survey::of(Place { vfs, root, dir, budget }, secret)?;
+    plan.store = survey.store;
     (tell.total)(survey.bytes());
     let mut planner = Planner {
         survey: &survey,

@@ -14,7 +14,7 @@ use crate::cli::intake::Rules;
 use crate::cli::open;
 use crate::cli::output::{Chain, Output, plain};
 use crate::contract::{ErrorKind, TypeRegistry};
-use crate::store::{Durability, Options, Store};
+use crate::store::{Durability, Store};
 
 pub(crate) use report::Report;
 pub(crate) use sorted::{How, sorted};
@@ -67,7 +67,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome {
     let unknown = open::unknown_types(args.accept_unknown_types);
-    let options = Options::new().unknown_types(unknown);
+    let options = shared.options().unknown_types(unknown);
     // A sorted import syncs once, before it says that it is done; a stream has no such moment.
     let options = if args.stream { options } else { options.durability(Durability::Os) };
     let store = if args.dry_run {

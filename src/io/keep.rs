@@ -5,24 +5,24 @@
 //! - A copy never replaces another one. What was copied already, by a repair that was interrupted, is not copied
 //!   again.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::vfs::{OpenMode, Vfs, VfsFile};
 use crate::contract::{Error, Result};
-use crate::io::{OpenMode, Vfs, VfsFile};
-use crate::log::trouble::{io_error, to_u64, to_usize};
 
 /// Bytes copied at once.
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// Something to be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Keep {
+pub struct Keep {
     /// The file.
-    pub(super) from: PathBuf,
+    from: PathBuf,
     /// Where the part to be copied starts and ends.
     range: (u64, u64),
     /// The copy.
-    pub(super) to: PathBuf,
+    to: PathBuf,
     /// The copy is there already.
     there: bool,
 }
@@ -33,7 +33,7 @@ impl Keep {
     ///
     /// # Errors
     /// System calls.
-    pub(super) fn plan(
+    pub fn plan(
         vfs: &dyn Vfs,
         kept: &Path,
         name: &str,
@@ -55,11 +55,23 @@ impl Keep {
         Err(Error::corrupt("there is no name left for a copy").at_path(kept))
     }
 
+    /// Returns the copy.
+    #[must_use]
+    pub fn to(&self) -> &Path {
+        &self.to
+    }
+
+    /// Returns the file that is copied.
+    #[must_use]
+    pub fn from(&self) -> &Path {
+        &self.from
+    }
+
     /// Copies, unless that was done. The name is durable after the directory is synced.
     ///
     /// # Errors
     /// System calls; a copy that is not whole is left under another name and replaced by the next try.
-    pub(super) fn carry_out(&self, vfs: &dyn Vfs) -> Result<()> {
+    pub fn carry_out(&self, vfs: &dyn Vfs) -> Result<()> {
         if self.there {
             return Ok(());
         }
@@ -121,4 +133,16 @@ fn each_chunk(
         at += to_u64(read);
     }
     Ok(())
+}
+
+fn io_error(action: &str, path: &Path, source: io::Error) -> Error {
+    Error::io(format!("cannot {action}"), source).at_path(path)
+}
+
+fn to_u64(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+fn to_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -8,12 +8,11 @@
 
 use std::collections::VecDeque;
 
-use super::key::RecordId;
 use super::keys::{End, SlotState};
 use super::packs::Pack;
 use super::put::Held;
 use super::vault::{BudgetPolicy, Vault, Writing};
-use crate::codec::{FooterEntry, RecordHead};
+use crate::codec::{FooterEntry, RecordHead, RecordId};
 use crate::contract::{AddressKind, Code, Error, ErrorKind, Result};
 
 /// What is resident, and what would go next.

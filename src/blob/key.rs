@@ -12,9 +12,6 @@ use crate::contract::Result;
 /// Fills buffers with bytes that nobody can guess.
 pub type FillRandom = Arc<dyn Fn(&mut [u8]) -> Result<()> + Send + Sync>;
 
-/// Names one stored record: random, and never used twice.
-pub type RecordId = [u8; 16];
-
 /// Bytes of a wrapped key.
 pub const WRAPPED_BYTES: usize = 40;
 

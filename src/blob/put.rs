@@ -15,12 +15,12 @@ use super::budget::Room;
 use super::cipher::{Cipher, alias_proof, sealed_trailer_bytes};
 use super::erase::ledger_entry;
 use super::hashing::address_of;
-use super::key::{Key, RecordId};
+use super::key::Key;
 use super::keys::{End, SlotState, Unwrapped};
 use super::packs::Pack;
 use super::stream::{Stream, Streamed, unsealable};
 use super::vault::{Vault, Writing};
-use crate::codec::{CHUNK_BYTES, EntryKind, FooterEntry, RecordHead, RecordKind, TAG_BYTES};
+use crate::codec::{CHUNK_BYTES, EntryKind, FooterEntry, RecordHead, RecordId, RecordKind, TAG_BYTES};
 use crate::contract::{Address, AddressKind, Error, ErrorKind, Result};
 
 /// Content up to this size goes into the pack that all share; more gets a pack of its own.

@@ -17,13 +17,14 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::active::Active;
 use super::budget::Usage;
-use super::key::{FillRandom, Key, RecordId};
+use super::key::{FillRandom, Key};
 use super::keys::{Access, Holding, KeyPaths, Keys};
 use super::ledger::Ledger;
 use super::mark::{Durable, MARK_FILE, Mark};
 use super::packs::{Pack, Packs};
 use super::recover::{Place, Recovered, TornPack, recover};
 use super::trouble::io_error;
+use crate::codec::RecordId;
 use crate::contract::{AddressKind, Code, Error, ErrorKind, Result};
 use crate::io::Vfs;
 

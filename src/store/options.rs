@@ -173,7 +173,8 @@ impl Options {
     }
 
     /// Caps the bytes of content that may be resident, and says what becomes of a put past that. Bytes count as they are
-    /// stored: some 200 for each blob, and 16 for each 64 KiB, are added to its own. Files can take more: the space of
+    /// stored: some 200 for each blob, and 16 for each 64 KiB, are added to its own. A put that has to evict does so once
+    /// it is stored itself. Files can take more: the space of
     /// what was dropped comes free when nothing of its pack is left. Holds for this handle. Default: no cap.
     #[must_use]
     pub fn content_budget(mut self, bytes: u64, policy: BudgetPolicy) -> Self {

@@ -10,8 +10,7 @@
 use std::collections::HashSet;
 
 use super::slots::{Room, Slots};
-use crate::blob::key::RecordId;
-use crate::codec::{Slot, SlotMark};
+use crate::codec::{RecordId, Slot, SlotMark};
 use crate::contract::{Code, Error, ErrorKind, Result};
 
 /// What became of a record's key.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-use super::file::{Access, KeyFile, Poison, fault_error, io_error};
+use super::file::{Access, KeyFile, Poison, fault_error};
 use super::keyring::MASTER_WRAP;
 use super::master::{check_value, master_place, read_master_file};
 use super::paths::KeyPaths;
@@ -17,6 +17,7 @@ use super::slots::{SLOTS_MAGIC, Slots};
 use super::subjects::{DEFAULT_SUBJECT, STORE_SECRET, head_place, subject_place};
 use crate::blob::key::{FillRandom, Key};
 use crate::blob::ledger::Ledger;
+use crate::blob::trouble::io_error;
 use crate::codec::{
     KEY_HEAD_BYTES, KeyFault, KeyHead, MasterBody, SEALED_NAME_BYTES, SubjectBody, SubjectKind, SubjectsHead,
     TWIN_BYTES,

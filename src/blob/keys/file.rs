@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::blob::trouble::io_error;
 use crate::codec::KeyFault;
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::io::{OpenMode, Vfs, VfsFile};
@@ -41,11 +42,6 @@ impl Poison {
         let message = "a sync failed before: nothing more is written until the store is opened again";
         Err(Error::new(ErrorKind::Poisoned, Code::Store, message).at_path(path))
     }
-}
-
-/// A failed call on a file: never damage, whatever it was.
-pub fn io_error(action: &str, path: &Path, source: io::Error) -> Error {
-    Error::io(format!("cannot {action}"), source).at_path(path)
 }
 
 /// What a fault means to a caller.

@@ -21,8 +21,8 @@ use super::names::{check_name, digest_of, seal_name};
 use super::paths::KeyPaths;
 use super::slots::Slots;
 use super::subjects::{DEFAULT_SUBJECT, STORE_SECRET, Subjects, subject_place};
-use crate::blob::key::{FillRandom, Key, RecordId};
-use crate::codec::{KeyFault, Slot, SlotMark, SubjectBody, SubjectKind, SubjectsHead, TWIN_BYTES};
+use crate::blob::key::{FillRandom, Key};
+use crate::codec::{KeyFault, RecordId, Slot, SlotMark, SubjectBody, SubjectKind, SubjectsHead, TWIN_BYTES};
 use crate::contract::{AddressKind, Code, Error, ErrorKind, Result};
 use crate::io::{OpenMode, Vfs};
 
@@ -82,7 +82,7 @@ impl Keys {
     /// What the system reports.
     pub fn exists(vfs: &Arc<dyn Vfs>, paths: &KeyPaths) -> Result<bool> {
         let path = paths.subjects();
-        let failed = |e| super::file::io_error("read the subjects", &path, e);
+        let failed = |e| crate::blob::trouble::io_error("read the subjects", &path, e);
         match vfs.open(&path, OpenMode::Read) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
             Err(e) => Err(failed(e)),

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-use super::file::io_error;
 use crate::blob::key::Key;
+use crate::blob::trouble::io_error;
 use crate::codec::{MasterBody, SubjectsHead, TWIN_BYTES, Twin, TwinPlace};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::io::{OpenMode, Vfs};

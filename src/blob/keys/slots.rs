@@ -11,8 +11,7 @@ use std::path::PathBuf;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::file::{Access, KeyFile, Poison};
-use crate::blob::key::RecordId;
-use crate::codec::{KEY_HEAD_BYTES, KeyFault, KeyHead, SLOT_BYTES, Slot};
+use crate::codec::{KEY_HEAD_BYTES, KeyFault, KeyHead, RecordId, SLOT_BYTES, Slot};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::io::Vfs;
 

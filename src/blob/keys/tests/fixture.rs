@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zeroize::Zeroizing;
 
-use crate::blob::key::{FillRandom, Key, RecordId};
+use crate::blob::key::{FillRandom, Key};
 use crate::blob::keys::{Access, KeyPaths, Keys, Unwrapped};
 use crate::blob::ledger::Ledger;
-use crate::codec::{Entry, EntryKind};
+use crate::codec::{Entry, EntryKind, RecordId};
 use crate::contract::{Address, AddressKind, Result};
 use crate::io::{MemoryVfs, OpenMode, Vfs};
 

@@ -111,7 +111,13 @@ pub(in crate::cli::commands) fn remove(
     }
     let mut all = Vec::new();
     let done = plan.iter().try_for_each(|piece| {
-        let taken = removal.take(&blobs, &piece.address)?;
+        // Nobody was asked about what is lost: that there is nothing to take is all that can be said of it.
+        let taken = if piece.lost && !how.yes { Ok(false) } else { removal.take(&blobs, &piece.address) };
+        let taken = match taken {
+            // Marked as shredded all the same, so that it stays unread should it be put back.
+            Err(error) if piece.lost && error.kind() == ErrorKind::Corrupt => false,
+            taken => taken?,
+        };
         let state = if taken { removal.leaves() } else { blobs.state(&piece.address)? };
         all.push(Piece { state, taken, ..*piece });
         Ok(())
@@ -156,6 +162,11 @@ fn show(removal: Removal, dry_run: bool, piece: &Piece, output: &mut Output) -> 
     let Piece { address, state, bytes, taken, lost } = piece;
     if *lost {
         output.error(&not_left(address));
+        if removal == Removal::Shred && *state == BlobState::Shredded {
+            output.warn(format_args!(
+                "{address} is marked as shredded all the same; its key could not be found"
+            ));
+        }
         output.note_content_damage();
         return Ok(());
     }

@@ -84,12 +84,14 @@ impl Vault {
                     SlotState::Shredded => dead = dead.or(Some(BlobState::Shredded)),
                     SlotState::Live { .. } | SlotState::Evicted => dead = dead.or(Some(BlobState::Evicted)),
                     SlotState::Foreign => {
-                        return Err(
-                            pack.damaged("the key of a record is missing from its slot", entry.offset)
-                        );
+                        let missing = "the key of a record is missing from its slot";
+                        fault = fault.or_else(|| Some(pack.damaged(missing, entry.offset)));
                     }
                 }
             }
+        }
+        if let (None, Some(error)) = (dead, fault) {
+            return Err(error);
         }
         // Of what a power cut took behind a revival there is nothing but the ledger.
         let left = if self.ledger.is_shredded(address) { BlobState::Shredded } else { BlobState::Absent };

@@ -296,6 +296,7 @@ fn a_damaged_slot_can_be_shredded_and_stops_nothing_else() {
         .unwrap();
     assert_eq!(seen, 1);
     assert_eq!(store.blobs().get(&blake3_of(&all[0])).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(store.blobs().state(&blake3_of(&all[0])).unwrap_err().kind(), ErrorKind::Corrupt);
     assert_eq!(store.blobs().get(&blake3_of(&all[1])).unwrap().as_ref(), Some(&all[1]));
     assert!(verify(AT, &options_on(&vfs), &()).unwrap().outcome() == VerifyOutcome::Damaged);
     assert!(store.blobs().shred(&blake3_of(&all[0])).unwrap());

@@ -58,9 +58,12 @@ struct Known {
     tombstone: bool,
     /// It was put again since, on purpose: the ledger says so at once, the content is synced later.
     revived: bool,
+    /// A power cut may have taken what was known of its further address, and left the tombstone alone.
+    unsure: bool,
 }
 
-const ABSENT: Known = Known { state: BlobState::Absent, sha256: false, tombstone: false, revived: false };
+const ABSENT: Known =
+    Known { state: BlobState::Absent, sha256: false, tombstone: false, revived: false, unsure: false };
 
 #[derive(Clone, Debug, Default)]
 struct Model {
@@ -145,10 +148,23 @@ impl Run {
                 }
                 let was_held = before.state == BlobState::Resident;
                 // What was known by a further address is again, unless it is so large that it was streamed.
-                let found = if was_held || which != 5 { before.sha256 || sha256 } else { sha256 };
+                let restored = blobs.has(&sha256_of(&bytes_of(which))).unwrap();
+                let found = if before.unsure && !sha256 {
+                    restored
+                } else if was_held || which != 5 {
+                    before.sha256 || sha256
+                } else {
+                    sha256
+                };
                 self.model.set(
                     which,
-                    Known { state: BlobState::Resident, sha256: found, revived: before.tombstone, ..before },
+                    Known {
+                        state: BlobState::Resident,
+                        sha256: found,
+                        revived: before.tombstone,
+                        unsure: false,
+                        ..before
+                    },
                 );
             }
             Step::Shred { which, sha256 } => {
@@ -214,7 +230,8 @@ impl Run {
             assert!(may, "content {which} is {state:?} and was {synced:?}, then {now:?}");
             let sha256 = blobs.state(&sha256_of(&bytes)).unwrap() == state && state != BlobState::Absent;
             let tombstone = synced.tombstone || now.tombstone;
-            let after = Known { state, sha256, tombstone, revived: now.revived };
+            let unsure = state == BlobState::Shredded && sha256;
+            let after = Known { state, sha256, tombstone, revived: now.revived, unsure };
             self.model.set(which, after);
         }
         self.model.sync();

@@ -9,11 +9,9 @@
 use std::collections::VecDeque;
 
 use super::keys::{End, SlotState};
-use super::packs::Pack;
-use super::put::Held;
 use super::vault::{BudgetPolicy, Vault, Writing};
 use crate::codec::{FooterEntry, RecordHead, RecordId};
-use crate::contract::{AddressKind, Code, Error, ErrorKind, Result};
+use crate::contract::{Code, Error, ErrorKind, Result};
 
 /// What is resident, and what would go next.
 #[derive(Debug, Default)]
@@ -46,12 +44,11 @@ impl Vault {
             None => Usage { bytes: self.resident_bytes()?, ..Usage::default() },
         };
         let planned = self.pick_oldest(&mut usage, budget.saturating_sub(record_bytes), budget, policy);
+        writing.usage = Some(usage);
         if planned.is_err() {
             // What was looked at is looked at again.
-            usage.queue.clear();
-            usage.next_pack = 0;
+            Self::restart(writing);
         }
-        writing.usage = Some(usage);
         planned
     }
 
@@ -125,9 +122,8 @@ impl Vault {
                 continue;
             };
             let is_picked = room.records.iter().any(|(_, id, _)| *id == entry.id);
-            if is_picked
-                || !matches!(self.keys.state(entry.slot, entry.id)?, SlotState::Live { pinned: false })
-            {
+            let state = self.keys.state_or_damage(entry.slot, entry.id)?;
+            if is_picked || !matches!(state, Ok(SlotState::Live { pinned: false })) {
                 continue;
             }
             let Some(pack) = self.packs().get(pack).cloned() else { continue };
@@ -174,31 +170,8 @@ impl Vault {
         })?;
         Ok(bytes)
     }
-
-    /// Visits every live record once.
-    pub(super) fn each_resident(&self, visit: &mut dyn FnMut(Held) -> Result<()>) -> Result<()> {
-        let kind = self.default_kind();
-        for pack in self.packs().iter().filter(|pack| pack.has_records()) {
-            for entry in kind_entries(pack, kind) {
-                let state = match self.keys.state(entry.slot, entry.id) {
-                    // Its slot is damaged: it is not to be had, and `verify` names it.
-                    Err(error) if error.kind() == ErrorKind::Corrupt => continue,
-                    state => state?,
-                };
-                if matches!(state, SlotState::Live { .. }) {
-                    visit(Held { pack: pack.clone(), entry })?;
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 fn full(budget: u64, why: &str) -> Error {
     Error::new(ErrorKind::Full, Code::Limit, format!("the budget of {budget} bytes for content: {why}"))
-}
-
-/// Iterates over the records of a pack by their identities.
-pub(super) fn kind_entries(pack: &Pack, kind: AddressKind) -> impl Iterator<Item = FooterEntry> + '_ {
-    pack.all().filter(move |entry| !entry.alias && entry.address.kind() == kind)
 }

@@ -9,7 +9,7 @@
 use super::keys::{End, SlotState};
 use super::packs::Pack;
 use super::vault::Vault;
-use crate::codec::{Entry, EntryKind, FooterEntry};
+use crate::codec::{Entry, EntryKind, FooterEntry, RecordId};
 use crate::contract::{Address, Error, ErrorKind, Result};
 
 /// Every record of one blob, and every address that leads to it.
@@ -35,13 +35,11 @@ impl Vault {
         let mut is_held = false;
         let mut left = Vec::new();
         for (pack, entry) in traces.records {
-            let (is_left, is_news) = match self.keys.state(entry.slot, entry.id) {
-                Ok(SlotState::Live { .. }) => (true, true),
+            let (is_left, is_news) = match self.keys.state_or_damage(entry.slot, entry.id)? {
+                // What a damaged slot still holds is a key until it is overwritten.
+                Ok(SlotState::Live { .. }) | Err(_) => (true, true),
                 Ok(SlotState::Evicted) => (true, !blocked),
                 Ok(SlotState::Shredded | SlotState::Foreign) => (false, false),
-                // What a damaged slot still holds is a key until it is overwritten.
-                Err(error) if error.kind() == ErrorKind::Corrupt => (true, true),
-                Err(error) => return Err(error),
             };
             is_held |= is_news;
             if is_left {
@@ -112,10 +110,7 @@ impl Vault {
         let traces = self.traces(address);
         let mut was_live = false;
         for (_, entry) in &traces.records {
-            let is_live = match self.keys.state(entry.slot, entry.id) {
-                Err(error) if error.kind() == ErrorKind::Corrupt => true,
-                state => matches!(state?, SlotState::Live { .. }),
-            };
+            let is_live = self.may_live(entry.slot, entry.id)?;
             if is_live {
                 self.changed();
                 self.keys.end(entry.slot, entry.id, End::Evicted)?;
@@ -165,16 +160,17 @@ impl Vault {
             if entry.kind != EntryKind::Shredded || entry.record == [0; 16] {
                 continue;
             }
-            let is_left = match self.keys.state(entry.slot, entry.record) {
-                Err(error) if error.kind() == ErrorKind::Corrupt => true,
-                state => matches!(state?, SlotState::Live { .. }),
-            };
-            if is_left {
+            if self.may_live(entry.slot, entry.record)? {
                 self.keys.end(entry.slot, entry.record, End::Shredded)?;
                 is_changed = true;
             }
         }
         if is_changed { self.poisoning(self.keys.sync()) } else { Ok(()) }
+    }
+
+    /// Reports whether a slot may still hold a key: one that is damaged may.
+    fn may_live(&self, slot: u32, record: RecordId) -> Result<bool> {
+        Ok(self.keys.state_or_damage(slot, record)?.map_or(true, SlotState::is_live))
     }
 
     /// Finds every record and every address of the blob that an address is of.
@@ -184,11 +180,7 @@ impl Vault {
         let mut done = 0;
         while let Some(address) = traces.addresses.get(done).copied() {
             done += 1;
-            for pack in packs.iter() {
-                for entry in pack.find(&address) {
-                    self.trace(pack, &entry, &mut traces);
-                }
-            }
+            packs.find(&address).for_each(|(pack, entry)| self.trace(pack, &entry, &mut traces));
         }
         let ids: Vec<_> = traces.records.iter().map(|(_, entry)| entry.id).collect();
         for pack in packs.iter().filter(|pack| pack.may_have_aliases()) {

@@ -26,10 +26,10 @@ mod trouble;
 mod vault;
 mod verify;
 
-pub use count::Counts;
+pub use count::BlobStats;
 pub use key::FillRandom;
 pub use keys::{Access, Holding};
-pub use put::{Put, PutOutcome};
+pub use put::{Put, PutReport};
 pub use read::BlobState;
 pub use recover::TornPack;
 pub use trouble::again;

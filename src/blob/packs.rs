@@ -115,6 +115,11 @@ impl Pack {
         Ok(head)
     }
 
+    /// An error about a record whose key is gone without a word.
+    pub(super) fn keyless(&self, offset: u64) -> Error {
+        self.damaged("the key of a record is missing from its slot", offset)
+    }
+
     /// An error about bytes of this pack.
     pub(super) fn damaged(&self, what: &str, offset: u64) -> Error {
         at(Error::corrupt(what), self.path(), offset)
@@ -136,6 +141,18 @@ impl Packs {
     /// Iterates by rising number.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Pack> {
         self.row.iter()
+    }
+
+    /// Iterates over the entries of an address, those of later packs first.
+    pub(super) fn find<'p>(
+        &'p self,
+        address: &Address,
+    ) -> impl Iterator<Item = (&'p Pack, FooterEntry)> + use<'p> {
+        let address = *address;
+        self.row
+            .iter()
+            .rev()
+            .flat_map(move |pack| pack.find(&address).into_iter().map(move |entry| (pack, entry)))
     }
 
     /// Returns a row with a pack more, or in another form.

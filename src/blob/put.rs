@@ -45,13 +45,24 @@ pub struct Put<'a> {
 
 /// What a put did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PutOutcome {
+#[non_exhaustive]
+pub enum PutReport {
     /// The content was stored.
     Stored(Address),
-    /// It was held already.
+    /// It was held already; nothing was stored twice.
     Held(Address),
-    /// It was shredded, and was left out.
+    /// It was shredded, and left out as asked.
     LeftOut(Address),
+}
+
+impl PutReport {
+    /// Returns the address by which the content was referred to.
+    #[must_use]
+    pub const fn address(&self) -> Address {
+        match self {
+            Self::Stored(address) | Self::Held(address) | Self::LeftOut(address) => *address,
+        }
+    }
 }
 
 /// Where content that is held is.
@@ -92,7 +103,7 @@ impl Vault {
     /// # Errors
     /// `Corrupt` when it is not what the address expected says; `NoKey`; `Full`; `Poisoned`; `ReadOnly`; `Io`. Then
     /// nothing of it is kept.
-    pub fn put(&self, content: &[u8], how: &Put<'_>) -> Result<PutOutcome> {
+    pub fn put(&self, content: &[u8], how: &Put<'_>) -> Result<PutReport> {
         self.check_writable()?;
         self.check_subject(how)?;
         let mut addresses: Vec<_> = how.kinds(self).iter().map(|kind| address_of(*kind, content)).collect();
@@ -101,14 +112,14 @@ impl Vault {
         if let Some(outcome) = self.put_known(&addresses, named, how)? {
             return Ok(outcome);
         }
-        let asked = addresses.len();
-        self.add_former(&mut addresses, content);
-        self.check_key()?;
+        self.keys.require()?;
         if content.len() > SHARED_BYTES_MAX {
             let mut stream = self.stream(how)?;
             stream.push(content)?;
-            return self.commit_stream(stream.finish()?, named, how);
+            return self.commit_stream(stream.finish()?, how);
         }
+        let asked = addresses.clone();
+        self.add_former(&mut addresses, content);
         let (id, key) = self.new_record()?;
         let body = seal(&key, id, content, &addresses).ok_or_else(unsealable)?;
         let head = RecordHead {
@@ -119,24 +130,9 @@ impl Vault {
             content_bytes: content.len() as u64,
             body_bytes: body.len() as u64,
             durable: 0,
-            addresses: addresses.clone(),
+            addresses,
         };
-        let mut writing = self.lock_writing()?;
-        let asked: Vec<_> = head.addresses.iter().take(asked).copied().collect();
-        if let Some(outcome) = self.known(&asked, named, how, &mut writing)? {
-            if matches!(outcome, PutOutcome::Held(_)) {
-                self.revive(&self.blocked(&head.addresses), how)?;
-            }
-            return Ok(outcome);
-        }
-        let room = self.plan_room(&mut writing, head.record_bytes())?;
-        let subject = self.keys.subject_or_create(how.subject)?;
-        let slot = self.keys.allocate(id, subject, &key)?;
-        let stored = self
-            .append(&mut writing, RecordHead { slot, ..head.clone() }, &body)
-            .and_then(|()| self.revive(&self.blocked(&head.addresses), how));
-        self.settle(&mut writing, stored, (slot, id), &head.addresses, room)?;
-        Ok(PutOutcome::Stored(named))
+        self.store(&asked, head, &key, how, |writing, head| self.append(writing, head.clone(), &body))
     }
 
     /// Puts content of any size from a reader, in memory that does not grow with it: 4 MiB, and a piece of 1 MiB while
@@ -144,7 +140,7 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::put`]; `Io` when the reader fails.
-    pub fn put_reader(&self, reader: &mut dyn Read, how: &Put<'_>) -> Result<PutOutcome> {
+    pub fn put_reader(&self, reader: &mut dyn Read, how: &Put<'_>) -> Result<PutReport> {
         self.check_writable()?;
         self.check_subject(how)?;
         // Room for all of it at once: a buffer that grows leaves copies of the content in memory.
@@ -155,7 +151,7 @@ impl Vault {
         if first.len() <= SHARED_BYTES_MAX {
             return self.put(&first, how);
         }
-        self.check_key()?;
+        self.keys.require()?;
         let mut stream = self.stream(how)?;
         stream.push(&first)?;
         drop(first);
@@ -170,8 +166,8 @@ impl Vault {
             }
         }
         let streamed = stream.finish()?;
-        let named = how.check(&streamed.head.addresses)?;
-        self.commit_stream(streamed, named, how)
+        how.check(&streamed.head.addresses)?;
+        self.commit_stream(streamed, how)
     }
 
     fn stream(&self, how: &Put<'_>) -> Result<Stream> {
@@ -200,10 +196,6 @@ impl Vault {
         }
     }
 
-    fn check_key(&self) -> Result<()> {
-        self.keys.require()
-    }
-
     /// Opens what is held, if that is asked for, so that damage of it is known.
     fn recheck(&self, addresses: &[Address], how: &Put<'_>) -> Result<()> {
         if !how.recheck {
@@ -220,24 +212,22 @@ impl Vault {
 
     /// Ends records that were found damaged and whose content is stored again: they are no damage any more.
     fn retire_damaged(&self, addresses: &[Address], stored: RecordId) -> Result<()> {
-        let damaged = self.damaged.lock().clone();
-        if damaged.is_empty() {
+        if self.damaged.lock().is_empty() {
             return Ok(());
         }
-        for pack in self.packs().iter() {
-            for entry in addresses.iter().flat_map(|address| pack.find(address)) {
-                if entry.id != stored && !entry.alias && damaged.contains(&(pack.number(), entry.offset)) {
-                    self.keys.end(entry.slot, entry.id, End::Evicted)?;
-                }
+        let packs = self.packs();
+        for (pack, entry) in addresses.iter().flat_map(|address| packs.find(address)) {
+            if entry.id != stored && !entry.alias && self.is_damaged(pack, &entry) {
+                self.keys.end(entry.slot, entry.id, End::Evicted)?;
             }
         }
         Ok(())
     }
 
     /// Answers a put without the writer's lock where nothing is to be written.
-    fn put_known(&self, addresses: &[Address], named: Address, how: &Put<'_>) -> Result<Option<PutOutcome>> {
+    fn put_known(&self, addresses: &[Address], named: Address, how: &Put<'_>) -> Result<Option<PutReport>> {
         if self.is_left_out(addresses, how)? {
-            return Ok(Some(PutOutcome::LeftOut(named)));
+            return Ok(Some(PutReport::LeftOut(named)));
         }
         if !self.blocked(addresses).is_empty() {
             return Ok(None);
@@ -248,7 +238,7 @@ impl Vault {
                 return Ok(None);
             }
         }
-        Ok(Some(PutOutcome::Held(named)))
+        Ok(Some(PutReport::Held(named)))
     }
 
     /// Answers a put under the writer's lock where the content itself need not be written: it is held, perhaps under
@@ -259,9 +249,9 @@ impl Vault {
         named: Address,
         how: &Put<'_>,
         writing: &mut Writing,
-    ) -> Result<Option<PutOutcome>> {
+    ) -> Result<Option<PutReport>> {
         if self.is_left_out(addresses, how)? {
-            return Ok(Some(PutOutcome::LeftOut(named)));
+            return Ok(Some(PutReport::LeftOut(named)));
         }
         let Some(identity) = addresses.first() else { return Ok(None) };
         if self.ledger.blocks(identity) {
@@ -272,7 +262,7 @@ impl Vault {
         let is_named = self.held(&named)?.is_some_and(|other| other.entry.id == id);
         let is_held_by = self.is_held_by(&held, how.subject)?;
         if is_named && is_held_by {
-            return Ok(Some(PutOutcome::Held(named)));
+            return Ok(Some(PutReport::Held(named)));
         }
         let Unwrapped::Key(key) = self.keys.unwrap(slot, id)? else { return Ok(None) };
         if !is_held_by {
@@ -294,7 +284,7 @@ impl Vault {
             };
             self.append(writing, head, &body)?;
         }
-        Ok(Some(PutOutcome::Held(named)))
+        Ok(Some(PutReport::Held(named)))
     }
 
     /// Reports whether content is to be left out because it was shredded. Content that was put again since is held, by
@@ -319,24 +309,18 @@ impl Vault {
 
     /// Finds the live content of an address that is not known to be damaged.
     pub(super) fn held(&self, address: &Address) -> Result<Option<Held>> {
-        let packs = self.packs();
-        for pack in packs.iter().rev() {
-            for entry in pack.find(address) {
-                let is_sound = !self.damaged.lock().contains(&(pack.number(), entry.offset));
-                if is_sound && pack.has_records() && self.is_live(&entry)? {
-                    return Ok(Some(Held { pack: pack.clone(), entry }));
-                }
+        for (pack, entry) in self.packs().find(address) {
+            // One whose slot is damaged is not held either: putting it again makes it whole.
+            let is_live = || {
+                self.keys
+                    .state_or_damage(entry.slot, entry.id)
+                    .map(|state| state.is_ok_and(SlotState::is_live))
+            };
+            if pack.has_records() && !self.is_damaged(pack, &entry) && is_live()? {
+                return Ok(Some(Held { pack: pack.clone(), entry }));
             }
         }
         Ok(None)
-    }
-
-    /// Reports whether an entry's key is live. One whose slot is damaged is not held: putting it again makes it whole.
-    fn is_live(&self, entry: &FooterEntry) -> Result<bool> {
-        match self.keys.state(entry.slot, entry.id) {
-            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
-            state => Ok(matches!(state?, SlotState::Live { .. })),
-        }
     }
 
     /// Returns those addresses that a tombstone blocks.
@@ -360,44 +344,50 @@ impl Vault {
     }
 
     /// Gives content that was streamed its place, unless it turns out to be held.
-    fn commit_stream(&self, streamed: Streamed, named: Address, how: &Put<'_>) -> Result<PutOutcome> {
+    fn commit_stream(&self, streamed: Streamed, how: &Put<'_>) -> Result<PutReport> {
         let Streamed { file, key, head, end } = streamed;
         self.recheck(&head.addresses, how)?;
+        let asked = head.addresses.clone();
+        self.store(&asked, head, &key, how, |writing, head| self.place(writing, file, head, end))
+    }
+
+    /// Stores sealed content under the writer's lock, unless it turns out to be held by the addresses `asked` for.
+    fn store(
+        &self,
+        asked: &[Address],
+        head: RecordHead,
+        key: &Key,
+        how: &Put<'_>,
+        write: impl FnOnce(&mut Writing, &RecordHead) -> Result<()>,
+    ) -> Result<PutReport> {
+        let named = how.check(asked)?;
         let mut writing = self.lock_writing()?;
-        if let Some(outcome) = self.known(&head.addresses, named, how, &mut writing)? {
-            if matches!(outcome, PutOutcome::Held(_)) {
+        if let Some(outcome) = self.known(asked, named, how, &mut writing)? {
+            if matches!(outcome, PutReport::Held(_)) {
                 self.revive(&self.blocked(&head.addresses), how)?;
             }
             return Ok(outcome);
         }
         let room = self.plan_room(&mut writing, head.record_bytes())?;
         let subject = self.keys.subject_or_create(how.subject)?;
-        let slot = self.keys.allocate(head.id, subject, &key)?;
+        let slot = self.keys.allocate(head.id, subject, key)?;
         let head = RecordHead { slot, ..head };
-        let stored = self
-            .place(&mut writing, file, &head, end)
-            .and_then(|()| self.revive(&self.blocked(&head.addresses), how));
-        self.settle(&mut writing, stored, (slot, head.id), &head.addresses, room)?;
-        Ok(PutOutcome::Stored(named))
+        let stored =
+            write(&mut writing, &head).and_then(|()| self.revive(&self.blocked(&head.addresses), how));
+        self.settle(&mut writing, stored, &head, room)?;
+        Ok(PutReport::Stored(named))
     }
 
     /// Ends a put under the writer's lock: what gives way to the content goes once it is there, and where it could not be
     /// stored, its key goes.
-    fn settle(
-        &self,
-        writing: &mut Writing,
-        stored: Result<()>,
-        (slot, id): (u32, RecordId),
-        addresses: &[Address],
-        room: Room,
-    ) -> Result<()> {
+    fn settle(&self, writing: &mut Writing, stored: Result<()>, head: &RecordHead, room: Room) -> Result<()> {
         if let Err(error) = stored {
             // Blocks of what was half written may stay on the medium: without its key they are nothing.
-            let _ = self.keys.end(slot, id, End::Evicted);
+            let _ = self.keys.end(head.slot, head.id, End::Evicted);
             writing.usage = None;
             return Err(error);
         }
-        self.retire_damaged(addresses, id)?;
+        self.retire_damaged(&head.addresses, head.id)?;
         self.give_way(writing, room)
     }
 }

@@ -70,24 +70,13 @@ impl Vault {
             return Ok(BlobState::Shredded);
         }
         let (mut dead, mut fault) = (None, None);
-        for pack in self.packs().iter().rev() {
-            for entry in pack.find(address) {
-                let state = match self.keys.state(entry.slot, entry.id) {
-                    Err(error) if error.kind() == ErrorKind::Corrupt => {
-                        fault = fault.or(Some(error));
-                        continue;
-                    }
-                    state => state?,
-                };
-                match state {
-                    SlotState::Live { .. } if pack.has_records() => return Ok(BlobState::Resident),
-                    SlotState::Shredded => dead = dead.or(Some(BlobState::Shredded)),
-                    SlotState::Live { .. } | SlotState::Evicted => dead = dead.or(Some(BlobState::Evicted)),
-                    SlotState::Foreign => {
-                        let missing = "the key of a record is missing from its slot";
-                        fault = fault.or_else(|| Some(pack.damaged(missing, entry.offset)));
-                    }
-                }
+        for (pack, entry) in self.packs().find(address) {
+            match self.keys.state_or_damage(entry.slot, entry.id)? {
+                Ok(SlotState::Live { .. }) if pack.has_records() => return Ok(BlobState::Resident),
+                Ok(SlotState::Shredded) => dead = dead.or(Some(BlobState::Shredded)),
+                Ok(SlotState::Live { .. } | SlotState::Evicted) => dead = dead.or(Some(BlobState::Evicted)),
+                Ok(SlotState::Foreign) => fault = fault.or_else(|| Some(pack.keyless(entry.offset))),
+                Err(error) => fault = fault.or(Some(error)),
             }
         }
         if let (None, Some(error)) = (dead, fault) {
@@ -114,14 +103,7 @@ impl Vault {
     /// `Corrupt` when it is not what was sealed; `NoKey`; `Io`.
     pub fn get(&self, address: &Address) -> Result<Option<Vec<u8>>> {
         let Some(opened) = self.open_content(address)? else { return Ok(None) };
-        let bytes = opened.head.content_bytes;
-        // No more than the file holds: the head was checked against it.
-        let mut content = Vec::with_capacity(to_usize(bytes));
-        opened.read(0..bytes, &mut |piece| {
-            content.extend_from_slice(piece);
-            Ok(())
-        })?;
-        Ok(Some(content))
+        opened.collect(0..opened.head.content_bytes).map(Some)
     }
 
     /// Returns a part of content; `None` where it is not resident. Reads the chunks it lies in.
@@ -131,12 +113,7 @@ impl Vault {
     pub fn get_range(&self, address: &Address, range: Range<u64>) -> Result<Option<Vec<u8>>> {
         let Some(opened) = self.open_content(address)? else { return Ok(None) };
         opened.check_range(&range)?;
-        let mut content = Vec::with_capacity(to_usize(range.end.saturating_sub(range.start)));
-        opened.read(range, &mut |piece| {
-            content.extend_from_slice(piece);
-            Ok(())
-        })?;
-        Ok(Some(content))
+        opened.collect(range).map(Some)
     }
 
     /// Writes content, or a part of it, to a writer, a MiB at a time; returns how many bytes that were, `None` where it is
@@ -200,23 +177,17 @@ impl Vault {
             return Ok(None);
         }
         let (mut damaged, mut fault) = (None, None);
-        for pack in self.packs().iter().rev() {
-            for entry in pack.find(address) {
-                let is_live = match self.keys.state(entry.slot, entry.id) {
-                    Err(error) if error.kind() == ErrorKind::Corrupt => {
-                        fault = fault.or(Some(error));
-                        continue;
+        for (pack, entry) in self.packs().find(address) {
+            match self.keys.state_or_damage(entry.slot, entry.id)? {
+                Err(error) => fault = fault.or(Some(error)),
+                Ok(state) if state.is_live() && pack.has_records() => {
+                    let held = Held { pack: pack.clone(), entry };
+                    if !self.is_damaged(pack, &entry) {
+                        return Ok(Some(held));
                     }
-                    state => matches!(state?, SlotState::Live { .. }),
-                };
-                if !is_live || !pack.has_records() {
-                    continue;
+                    damaged = damaged.or(Some(held));
                 }
-                let held = Held { pack: pack.clone(), entry };
-                if !self.damaged.lock().contains(&(pack.number(), entry.offset)) {
-                    return Ok(Some(held));
-                }
-                damaged = damaged.or(Some(held));
+                Ok(_) => {}
             }
         }
         match (damaged, fault) {
@@ -231,7 +202,7 @@ impl Vault {
             return self.open_entry(held);
         }
         let proved = self.prove_alias(&held, address);
-        let behind = self.note_damage(&held.pack, &held.entry, proved)?;
+        let behind = self.note_damage(&held.pack, held.entry.offset, proved)?;
         behind.map_or(Ok(None), |content| self.open_entry(content))
     }
 
@@ -253,13 +224,10 @@ impl Vault {
     /// Finds the content that an alias leads to.
     fn behind(&self, held: &Held) -> Result<Held> {
         let head = held.pack.head(&held.entry, &self.store)?;
-        for pack in self.packs().iter().rev() {
-            for identity in head.addresses.iter().skip(1) {
-                let content = |entry: &FooterEntry| entry.id == head.id && !entry.alias;
-                if let Some(entry) = pack.find(identity).into_iter().find(content) {
-                    return Ok(Held { pack: pack.clone(), entry });
-                }
-            }
+        let packs = self.packs();
+        let mut content = head.addresses.iter().skip(1).flat_map(|identity| packs.find(identity));
+        if let Some((pack, entry)) = content.find(|(_, entry)| entry.id == head.id && !entry.alias) {
+            return Ok(Held { pack: pack.clone(), entry });
         }
         Err(held.pack.damaged("an address leads to content that is not there", held.entry.offset))
     }
@@ -267,7 +235,7 @@ impl Vault {
     fn open_entry(&self, held: Held) -> Result<Option<Opened<'_>>> {
         let Held { pack, entry } = held;
         let opened = self.open_record(pack.clone(), &entry);
-        self.note_damage(&pack, &entry, opened)
+        self.note_damage(&pack, entry.offset, opened)
     }
 
     fn open_record(&self, pack: Pack, entry: &FooterEntry) -> Result<Option<Opened<'_>>> {
@@ -275,7 +243,7 @@ impl Vault {
         let key = match self.keys.unwrap(entry.slot, entry.id)? {
             Unwrapped::Key(key) => key,
             Unwrapped::Dead(SlotState::Foreign) => {
-                return Err(pack.damaged("the key of a record is missing from its slot", entry.offset));
+                return Err(pack.keyless(entry.offset));
             }
             // Shredded or evicted meanwhile.
             Unwrapped::Dead(_) => return Ok(None),
@@ -287,12 +255,17 @@ impl Vault {
     }
 
     /// Remembers a record that turned out to be damaged.
-    fn note_damage<T>(&self, pack: &Pack, entry: &FooterEntry, result: Result<T>) -> Result<T> {
+    fn note_damage<T>(&self, pack: &Pack, offset: u64, result: Result<T>) -> Result<T> {
         result.inspect_err(|error| {
             if error.kind() == ErrorKind::Corrupt {
-                self.damaged.lock().insert((pack.number(), entry.offset));
+                self.damaged.lock().insert((pack.number(), offset));
             }
         })
+    }
+
+    /// Reports whether a record was found damaged.
+    pub(super) fn is_damaged(&self, pack: &Pack, entry: &FooterEntry) -> bool {
+        self.damaged.lock().contains(&(pack.number(), entry.offset))
     }
 }
 
@@ -307,6 +280,16 @@ impl Opened<'_> {
             range.start, range.end
         );
         Err(Error::invalid(Code::Limit, what))
+    }
+
+    /// Returns a part of the content, whose range was checked: so it takes no more memory than the file does.
+    fn collect(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let mut content = Vec::with_capacity(to_usize(range.end.saturating_sub(range.start)));
+        self.read(range, &mut |piece| {
+            content.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(content)
     }
 
     fn body(&self) -> u64 {
@@ -326,11 +309,7 @@ impl Opened<'_> {
 
     /// Passes on a part of the content, piece by piece.
     fn read(&self, range: Range<u64>, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let result = self.read_pieces(range, take);
-        if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Corrupt) {
-            self.vault.damaged.lock().insert((self.pack.number(), self.offset));
-        }
-        result
+        self.vault.note_damage(&self.pack, self.offset, self.read_pieces(range, take))
     }
 
     fn read_pieces(&self, range: Range<u64>, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
@@ -379,7 +358,7 @@ impl Opened<'_> {
     fn check_live(&self) -> Result<()> {
         self.vault.refresh_erasures()?;
         let blocked = self.head.addresses.iter().any(|address| self.vault.ledger.blocks(address));
-        let is_live = matches!(self.vault.keys.state(self.head.slot, self.head.id)?, SlotState::Live { .. });
+        let is_live = self.vault.keys.state(self.head.slot, self.head.id)?.is_live();
         if is_live && !blocked {
             return Ok(());
         }

@@ -246,10 +246,10 @@ fn drop_keyless(place: &Place<'_>, mut scanned: Scanned, durable: u64) -> Result
     for number in 0..scanned.records.len() {
         let Some((offset, head)) = scanned.records.get(number) else { break };
         let is_confirmed = offset.saturating_add(head.record_bytes()) <= durable;
-        let is_lost = || match place.keys.state(head.slot, head.id) {
-            // A damaged slot is damage, and told by whoever asks for the content.
-            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
-            state => state.map(|state| state == SlotState::Foreign),
+        // A damaged slot is damage, and told by whoever asks for the content.
+        let is_lost = || {
+            let state = place.keys.state_or_damage(head.slot, head.id);
+            state.map(|state| matches!(state, Ok(SlotState::Foreign)))
         };
         if is_confirmed || !is_lost()? {
             continue;

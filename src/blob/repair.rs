@@ -132,14 +132,11 @@ impl Vault {
         head: &RecordHead,
         window: &mut Window<'_, Pack>,
     ) -> Result<Option<Error>> {
-        match self.keys.state(head.slot, head.id) {
+        match self.keys.state_or_damage(head.slot, head.id)? {
             Ok(SlotState::Shredded | SlotState::Evicted) => return Ok(None),
             Ok(SlotState::Live { .. }) => {}
-            Ok(SlotState::Foreign) => {
-                return Ok(Some(pack.damaged("the key of a record is missing from its slot", offset)));
-            }
-            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Some(error)),
-            Err(error) => return Err(error),
+            Ok(SlotState::Foreign) => return Ok(Some(pack.keyless(offset))),
+            Err(error) => return Ok(Some(error)),
         }
         if let Some(what) = window.fault_of(head, offset)? {
             return Ok(Some(pack.damaged(what, offset)));

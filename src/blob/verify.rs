@@ -82,20 +82,17 @@ impl Vault {
         for (offset, head) in &scanned.records {
             checked.records += 1;
             walked.extend(entries_of(head, *offset));
-            let state = match self.keys.state(head.slot, head.id) {
-                Err(error) if error.kind() == ErrorKind::Corrupt => {
+            match self.keys.state_or_damage(head.slot, head.id)? {
+                Ok(SlotState::Live { .. }) => {}
+                Ok(SlotState::Foreign) if is_confirmed(pack, *offset) => {
+                    checked.findings.push(pack.keyless(*offset));
+                    continue;
+                }
+                Ok(SlotState::Foreign | SlotState::Shredded | SlotState::Evicted) => continue,
+                Err(error) => {
                     checked.findings.push(error);
                     continue;
                 }
-                state => state?,
-            };
-            match state {
-                SlotState::Live { .. } => {}
-                SlotState::Foreign if is_confirmed(pack, *offset) => {
-                    checked.findings.push(fault("the key of a record is missing from its slot", *offset));
-                    continue;
-                }
-                SlotState::Foreign | SlotState::Shredded | SlotState::Evicted => continue,
             }
             checked.resident += 1;
             if let Some(what) = window.fault_of(head, *offset)? {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Store;
-use crate::blob::{Counts, Put, PutOutcome, Vault};
+use crate::blob::{Put, Vault};
 use crate::contract::{Address, AddressKind, Code, Error, ErrorKind, Ref, Result};
 
-pub use crate::blob::{BlobState, BudgetPolicy, TornPack};
+pub use crate::blob::{BlobState, BlobStats, BudgetPolicy, PutReport, TornPack};
 
 /// The content of a store: put, read, forget. A handle to the store, which stays open while it lives; `Send` and `Sync`.
 ///
@@ -89,47 +89,6 @@ impl PutOptions {
     }
 }
 
-/// What a put did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PutReport {
-    /// The content was stored.
-    Stored(Address),
-    /// It was held already; nothing was stored twice.
-    Held(Address),
-    /// It was shredded, and left out as [asked](PutOptions::keep_shredded).
-    LeftOut(Address),
-}
-
-impl PutReport {
-    /// Returns the address by which the content was referred to.
-    #[must_use]
-    pub const fn address(&self) -> Address {
-        match self {
-            Self::Stored(address) | Self::Held(address) | Self::LeftOut(address) => *address,
-        }
-    }
-}
-
-/// Counts of the content of a store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct BlobStats {
-    /// Blobs that are resident.
-    pub resident: u64,
-    /// Bytes of their content.
-    pub resident_bytes: u64,
-    /// Times that content was evicted, as long as its pack is known.
-    pub evicted: u64,
-    /// Addresses that were ever shredded.
-    pub shredded: u64,
-    /// Packs of content.
-    pub packs: u64,
-    /// Bytes of their files.
-    pub pack_bytes: u64,
-}
-
 /// Whether the content of a store can be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -203,7 +162,7 @@ impl Blobs {
     /// As [`Blobs::put`]; `Corrupt` when it does not hash to the address that was expected; `Invalid` for a subject that
     /// is no name.
     pub fn put_with(&self, content: &[u8], options: &PutOptions) -> Result<PutReport> {
-        self.writable()?.put(content, &self.how(options)).map(report)
+        self.writable()?.put(content, &self.how(options))
     }
 
     /// Puts content of any size from a reader, in at most 16 MiB of memory. Content that turns out to be held is read and
@@ -212,7 +171,7 @@ impl Blobs {
     /// # Errors
     /// As [`Blobs::put_with`]; `Io` when the reader fails.
     pub fn put_reader(&self, mut reader: impl Read, options: &PutOptions) -> Result<PutReport> {
-        self.writable()?.put_reader(&mut reader, &self.how(options)).map(report)
+        self.writable()?.put_reader(&mut reader, &self.how(options))
     }
 
     /// Returns content; `None` where it is not resident: [`Blobs::state`] says why.
@@ -367,15 +326,7 @@ impl Blobs {
     /// # Errors
     /// `Corrupt`, `Io`.
     pub fn stats(&self) -> Result<BlobStats> {
-        let counts = self.vault()?.map_or(Ok(Counts::default()), |vault| vault.counts())?;
-        Ok(BlobStats {
-            resident: counts.resident,
-            resident_bytes: counts.resident_bytes,
-            evicted: counts.evicted,
-            shredded: counts.shredded,
-            packs: counts.packs,
-            pack_bytes: counts.pack_bytes,
-        })
+        self.vault()?.map_or(Ok(BlobStats::default()), |vault| vault.counts())
     }
 
     /// Returns the algorithm of addresses that was chosen when the store was made.
@@ -397,13 +348,5 @@ impl Blobs {
             crate::blob::Holding::Missing => KeyState::Missing,
             crate::blob::Holding::Wrong => KeyState::Wrong,
         })
-    }
-}
-
-fn report(outcome: PutOutcome) -> PutReport {
-    match outcome {
-        PutOutcome::Stored(address) => PutReport::Stored(address),
-        PutOutcome::Held(address) => PutReport::Held(address),
-        PutOutcome::LeftOut(address) => PutReport::LeftOut(address),
     }
 }

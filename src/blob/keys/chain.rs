@@ -30,6 +30,11 @@ pub enum SlotState {
 }
 
 impl SlotState {
+    /// Reports whether the key is there.
+    pub const fn is_live(self) -> bool {
+        matches!(self, Self::Live { .. })
+    }
+
     /// Returns the state of a chain whose next wrap ended too: what was shredded is more than what was evicted.
     pub(super) fn after(self, mark: SlotMark) -> Self {
         match (self, mark) {

@@ -297,6 +297,18 @@ impl Keys {
         self.slots.state(slot, &record)
     }
 
+    /// As [`Self::state`], where the damage of a slot is that record's matter alone: it comes as the inner error, and what
+    /// goes over many records goes on.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn state_or_damage(&self, slot: u32, record: RecordId) -> Result<Result<SlotState>> {
+        match self.state(slot, record) {
+            Err(error) if error.kind() != ErrorKind::Corrupt => Err(error),
+            known => Ok(known),
+        }
+    }
+
     /// Returns the data key of a record, from the first wrap whose subject still has its key. Cost: a read for each wrap;
     /// for who reads, the subject's key and the master key as well.
     ///
@@ -348,6 +360,7 @@ impl Keys {
     }
 
     /// Returns how many slots are handed out. A process that reads is told how many there were when it opened the files.
+    #[cfg(test)]
     pub fn slots(&self) -> u32 {
         self.slots.handed_out()
     }

@@ -28,6 +28,19 @@ fn two(size: usize) -> (MemoryVfs, [Vec<u8>; 2]) {
     (vfs, all)
 }
 
+/// A store of so many blobs that the first pack is sealed, closed.
+fn many(count: u64) -> (MemoryVfs, Vec<Vec<u8>>) {
+    let vfs = MemoryVfs::new();
+    let store = store_on(&vfs);
+    let all: Vec<_> = (0..count).map(|seed| content(seed, 5000)).collect();
+    for bytes in &all {
+        store.blobs().put(bytes).unwrap();
+    }
+    store.append(&event("a", 1, &[])).unwrap();
+    store.close().unwrap();
+    (vfs, all)
+}
+
 /// Checks that no blob reads as anything but itself, and that `verify` names damage in this file.
 fn is_damage(vfs: &MemoryVfs, all: &[Vec<u8>], file: &Path, what: &str) {
     let report = verify(AT, &options_on(vfs), &()).unwrap();
@@ -117,14 +130,7 @@ fn every_flipped_byte_of_an_active_pack_is_seen() {
 
 #[test]
 fn every_flipped_byte_of_a_sealed_pack_is_seen() {
-    let base = MemoryVfs::new();
-    let store = store_on(&base);
-    let all: Vec<_> = (0..14).map(|seed| content(seed, 5000)).collect();
-    for bytes in &all {
-        store.blobs().put(bytes).unwrap();
-    }
-    store.append(&event("a", 1, &[])).unwrap();
-    store.close().unwrap();
+    let (base, all) = many(14);
     let file = pack(1, "pack");
     let length = read(&base, &file).len();
     for at in (0..length).step_by(997).chain(0..250).chain(length - 200..length) {
@@ -146,14 +152,7 @@ fn every_flipped_byte_of_a_sealed_pack_is_seen() {
 
 #[test]
 fn a_footer_that_lies_with_its_checksums_made_right() {
-    let base = MemoryVfs::new();
-    let store = store_on(&base);
-    let all: Vec<_> = (0..14).map(|seed| content(seed, 5000)).collect();
-    for bytes in &all {
-        store.blobs().put(bytes).unwrap();
-    }
-    store.append(&event("a", 1, &[])).unwrap();
-    store.close().unwrap();
+    let (base, all) = many(14);
     let file = pack(1, "pack");
     let bytes = read(&base, &file);
     let store_id: [u8; 16] = bytes[20..36].try_into().unwrap();
@@ -178,14 +177,7 @@ fn a_footer_that_lies_with_its_checksums_made_right() {
 
 #[test]
 fn packs_that_were_cut_or_removed() {
-    let base = MemoryVfs::new();
-    let store = store_on(&base);
-    let all: Vec<_> = (0..20).map(|seed| content(seed, 5000)).collect();
-    for bytes in &all {
-        store.blobs().put(bytes).unwrap();
-    }
-    store.append(&event("a", 1, &[])).unwrap();
-    store.close().unwrap();
+    let (base, all) = many(20);
     for form in ["pack", "active"] {
         let file = if form == "pack" { pack(1, form) } else { pack(2, form) };
         let length = read(&base, &file).len();

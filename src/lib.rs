@@ -81,9 +81,9 @@ mod store;
 pub use codec::{Line, Lines, parse_event, read_event, upcast_event, write_event};
 pub use contract::{
     ActorKind, Address, AddressKind, Class, Code, Cursor, CursorEntry, Effects, Egress, Error, ErrorKind,
-    Event, EventFields, EventId, HostId, IdRef, Json, JsonText, PayloadFault, Place, Ref, RefKind, RefRange,
-    Resolution, Result, Seq, TypeRegistry, UnknownTypes, Upcasts, VERSION, canonical, cmp_utf16, is_ref,
-    limits, same, validate,
+    Event, EventFields, EventId, HostId, HostPromise, IdRef, Json, JsonText, PayloadFault, Place, Ref,
+    RefKind, RefRange, Resolution, Result, Seq, TypeRegistry, UnknownTypes, Upcasts, VERSION, canonical,
+    cmp_utf16, is_ref, limits, same, validate,
 };
 pub use index::{IndexState, RebuildReason};
 pub use replay::{
@@ -93,11 +93,11 @@ pub use replay::{
 };
 pub use store::{
     Appended, Appender, BatchMode, BatchReport, BlobState, BlobStats, Blobs, BudgetPolicy, Clock,
-    ContentVerified, Durability, Events, Finding, Gap, HostStats, IdFactory, KeyState, LostRange,
-    MissingCause, NewEvent, OpenReport, Options, Position, Progress, PutOptions, PutReport, Random,
-    ReindexReport, RepairMode, RepairReport, SegmentForm, SegmentStats, Snapshot, Stats, Store, StoredEvent,
-    SubscribeFrom, Subscription, SystemClock, SystemRandom, Torn, TornPack, TypeStats, UuidV7, VerifyOutcome,
-    VerifyReport, reindex, repair, verify,
+    ContentVerified, Durability, Events, EvictedSpan, Finding, Gap, HostInfo, HostStats, IdFactory, KeyState,
+    LostRange, MissingCause, NewEvent, OpenReport, Options, Position, Progress, PutOptions, PutReport,
+    Random, ReindexReport, RepairMode, RepairReport, SegmentForm, SegmentStats, Snapshot, Stats, Store,
+    StoredEvent, SubscribeFrom, Subscription, SystemClock, SystemRandom, Torn, TornPack, TypeStats, UuidV7,
+    VerifyOutcome, VerifyReport, reindex, repair, verify,
 };
 
 /// The seam between the engine and its files: a store runs on any [`Vfs`](vfs::Vfs).

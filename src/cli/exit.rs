@@ -39,6 +39,7 @@ impl Exit {
             ErrorKind::Invalid
             | ErrorKind::Equivocation
             | ErrorKind::NotFound
+            | ErrorKind::Evicted
             | ErrorKind::Shredded
             | ErrorKind::Full => Self::No,
             // A store reads only while it waits for a repair.
@@ -57,6 +58,7 @@ pub(crate) fn kind_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Invalid => "invalid",
         ErrorKind::Equivocation => "equivocation",
         ErrorKind::NotFound => "not_found",
+        ErrorKind::Evicted => "evicted",
         ErrorKind::Shredded => "shredded",
         ErrorKind::NoKey => "no_key",
         ErrorKind::Full => "full",

@@ -8,12 +8,14 @@
 //! - High marks only rise, and stay when events are evicted or lost.
 //! - Counts of a state that is read lie far below what a `u64` holds, and every `seq` within the contract's limit, so
 //!   that counting on from them never overflows.
+//! - Once a host is declared, it stays so; what it promises can change.
 //! - A host or type whose name was lost keeps its number and has an empty name; no event bears it.
 
 use rkyv::rancor;
 use rkyv::util::AlignedVec;
 use rkyv::{Archive, Deserialize, Serialize};
 
+use super::ranges::{HostRange, RangeKind, Ranges};
 use crate::contract::limits::SEQ_MAX;
 
 /// Most events that a state can count: as many as one host has values of `seq`.
@@ -65,6 +67,27 @@ pub enum Control {
         /// Events that could not be read again, as far as it is known.
         lost: u64,
     },
+    /// No eviction takes this event.
+    Pinned {
+        /// The host's number.
+        host: u32,
+        /// The event's `seq`.
+        seq: u64,
+    },
+    /// An eviction may take this event again.
+    Unpinned {
+        /// The host's number.
+        host: u32,
+        /// The event's `seq`.
+        seq: u64,
+    },
+    /// A sealed segment is about to be replaced by one without its evicted events, which has this root.
+    Rewriting {
+        /// The segment's number.
+        segment: u64,
+        /// BLAKE3 of the sealed file that takes its place.
+        root: [u8; 32],
+    },
 }
 
 /// A range of one host's events that were held and evicted.
@@ -105,6 +128,8 @@ pub struct HostState {
     pub chained: bool,
     /// No further event will come.
     pub closed: bool,
+    /// The host was declared.
+    pub declared: bool,
 }
 
 /// What all control records and events up to a point add up to.
@@ -115,8 +140,8 @@ pub struct ControlState {
     pub hosts: Vec<HostState>,
     /// Types by number.
     pub types: Vec<String>,
-    /// Evicted ranges, in the order in which they were evicted.
-    pub evicted: Vec<EvictedRange>,
+    /// What was evicted and what is pinned.
+    pub ranges: Ranges,
     /// Why the store is read-only; empty when it is not.
     pub read_only: String,
     /// Events written before this point, evicted ones included: the next event's arrival ordinal.
@@ -130,12 +155,14 @@ pub struct ControlState {
 // The format is fixed.
 const _: () = assert!(size_of::<ArchivedControlState>() == 56 && size_of::<ArchivedRepairedSegment>() == 16);
 const _: () = assert!(std::mem::offset_of!(ArchivedControlState, repaired) == 44);
+const _: () = assert!(size_of::<ArchivedHostState>() == 48 && size_of::<ArchivedControl>() == 48);
+const _: () = assert!(std::mem::offset_of!(ArchivedHostState, declared) == 42);
 
 impl ControlState {
     /// Applies a control record.
     ///
     /// # Errors
-    /// When the record names a host that is not defined.
+    /// When the record names a host that is not defined, or what is no range.
     pub fn apply(&mut self, control: &Control) -> Result<(), String> {
         match control {
             Control::HostDefined { name } => {
@@ -146,22 +173,20 @@ impl ControlState {
                 let state = self.host_mut(*host)?;
                 state.chained = *chained;
                 state.closed = *closed;
+                state.declared = true;
             }
-            Control::Evicted(range) => {
-                self.host_mut(range.host)?;
-                // A host loses its oldest events first: a later range takes in the earlier ones.
-                let mut whole = *range;
-                self.evicted.retain(|old| {
-                    let other = old.host != range.host;
-                    if !other {
-                        whole.first = whole.first.min(old.first);
-                        whole.last = whole.last.max(old.last);
-                    }
-                    other
-                });
-                self.evicted.push(whole);
+            Control::Evicted(EvictedRange { host, first, last }) => {
+                self.host_mut(*host)?;
+                let (host, first, last) = (*host, *first, *last);
+                self.ranges.insert(HostRange { host, kind: RangeKind::Evicted, first, last })?;
             }
-            Control::SegmentSealed { .. } => {}
+            Control::Pinned { host, seq } => {
+                self.host_mut(*host)?;
+                let kind = RangeKind::Pinned;
+                self.ranges.insert(HostRange { host: *host, kind, first: *seq, last: *seq })?;
+            }
+            Control::Unpinned { host, seq } => self.ranges.remove(RangeKind::Pinned, *host, *seq),
+            Control::SegmentSealed { .. } | Control::Rewriting { .. } => {}
             Control::LateCauses => self.late_causes = true,
             Control::ReadOnly { reason } => self.read_only.clone_from(reason),
             Control::Repaired { segment, lost } => self.count_lost(*segment, *lost),
@@ -232,6 +257,9 @@ impl ControlState {
             |host: &HostState| host.events <= EVENTS_MAX && host.high.is_none_or(|high| high <= SEQ_MAX);
         if state.arrivals > EVENTS_MAX || !state.hosts.iter().all(host_can_be) {
             return Err("a count is greater than any log's".to_owned());
+        }
+        if !state.ranges.can_be(state.hosts.len()) {
+            return Err("the ranges of evicted and pinned events are not in order".to_owned());
         }
         Ok(state)
     }

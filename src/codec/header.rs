@@ -23,6 +23,8 @@
 //!
 //! Invariants:
 //! - Little-endian; written and synced before any frame behind it; never rewritten.
+//! - Incompatible feature, bit 0: declared hosts, pins and evictions can be written down. Every active segment that
+//!   this build creates has it, and its sealed form keeps it.
 //! - A version is believed if the checksum does not say that another one was written: a head that checks once this
 //!   build's version stands in it is a damaged head of this build, not one of a newer format.
 
@@ -42,8 +44,11 @@ const MAGIC: [u8; 8] = *b"CAUSELOG";
 const VERSION: u16 = 1;
 const HASH_BLAKE3: u8 = 1;
 
+/// Incompatible feature: the control state and control records can tell of declared hosts, pins and evictions.
+pub const FEATURE_KEEPING: u64 = 1;
+
 /// Incompatible feature bits that this build knows.
-const KNOWN_INCOMPATIBLE: u64 = 0;
+const KNOWN_INCOMPATIBLE: u64 = FEATURE_KEEPING;
 
 /// Whether a segment takes appends or is sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod key_head;
 mod ledger;
 mod lines;
 mod pack;
+mod ranges;
 mod slot;
 mod subject;
 mod table;
@@ -32,7 +33,7 @@ pub use footer::{
     TRAILER_BYTES, Trailer, offset_of, place_of,
 };
 pub use frame::{FRAME_ALIGN, FRAME_HEADER_BYTES, Frame, FrameError, FrameKind, FrameSeed, GroupMark};
-pub use header::{Form, HEADER_BYTES, HeaderError, SegmentHeader};
+pub use header::{FEATURE_KEEPING, Form, HEADER_BYTES, HeaderError, SegmentHeader};
 pub use json::{parse_event, read_event, upcast_event, write_event};
 pub use key_head::{KEY_HEAD_BYTES, KeyFault, KeyHead};
 pub use ledger::{ENTRY_BYTES, Entry, EntryKind, LedgerEntry};
@@ -42,6 +43,7 @@ pub use pack::{
     HEAD_BYTES_MAX, HEAD_BYTES_MIN, PACK_HEADER_BYTES, PackError, PackHeader, RECORD_ALIGN, RecordHead,
     RecordId, RecordKind, TAG_BYTES, address_bytes, aligned, trailer_bytes,
 };
+pub use ranges::{HostRange, RangeKind, Ranges};
 pub use slot::{SLOT_BYTES, Slot, SlotMark};
 pub use subject::{MasterBody, SEALED_NAME_BYTES, SubjectBody, SubjectKind, SubjectsHead};
 pub use table::{Partition, TableEntry, TableError, TableLayout, TableWriter, write_table};

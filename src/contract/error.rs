@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Equivocation,
     /// The thing asked for is not held.
     NotFound,
+    /// The event was held and evicted: it is not taken again, and what it was part of cannot be read any more.
+    Evicted,
     /// The content was shredded and will not come back.
     Shredded,
     /// The content is held, under a key that this process does not have.
@@ -206,7 +208,7 @@ impl Error {
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self.0.kind {
-            ErrorKind::Invalid | ErrorKind::Equivocation => self.0.code != Code::Store,
+            ErrorKind::Invalid | ErrorKind::Equivocation | ErrorKind::Evicted => self.0.code != Code::Store,
             // Any other thing that this build cannot do is no event.
             ErrorKind::Unsupported => matches!(self.0.code, Code::Version | Code::Upcast),
             _ => false,

@@ -7,6 +7,7 @@ mod event;
 mod id;
 mod json;
 pub mod limits;
+mod promise;
 mod reference;
 mod same;
 mod serde;
@@ -28,6 +29,7 @@ pub(crate) use json::{
     Faults, Key, Strict, compact, error_at, read_at_level, trailing, write_number, write_string,
 };
 pub use json::{Json, JsonText};
+pub use promise::HostPromise;
 pub use reference::{Ref, RefRange, Resolution, is_ref};
 pub use same::{canonical, same};
 pub(crate) use types::check_type_name;

@@ -67,7 +67,7 @@ impl Chain {
                     );
                 }
             }
-            None if !self.started && header.state.arrivals > 0 && header.state.evicted.is_empty() => {
+            None if !self.started && header.state.arrivals > 0 && header.state.ranges.is_empty() => {
                 self.suspect(number, None, format!("the segments before number {number} are missing"));
             }
             None => {}

@@ -18,6 +18,7 @@ mod head;
 mod identity;
 mod ids;
 mod interner;
+mod keeping;
 mod late;
 mod mark;
 mod merge;
@@ -34,6 +35,7 @@ mod seal;
 mod sealed;
 mod sections;
 mod staging;
+mod standing;
 mod stored;
 mod tail;
 #[cfg(test)]
@@ -59,6 +61,7 @@ pub use recovery::{IDS_DIR, Recovered, Role, recover};
 pub use repair::{LostRange, Plan, Tell, plan_repair};
 
 pub use staging::{BeforeSync, Outcome, Staging, WriterOptions};
+pub use standing::Standing;
 pub use stored::{StoredEvent, resolved_causes};
 pub use tail::Torn;
 pub use upkeep::{checkpoint, drop_oldest, merge_next, seal_next};

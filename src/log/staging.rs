@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use super::active::ActiveSegment;
 use super::interner::Names;
+use super::keeping::Before;
 use super::late::{Cause, admit, guard_of};
 use super::notify::Notifier;
 use super::parts::Found;
 use super::recent::{Place, Recent};
+use super::standing::Standing;
 use super::stored::StoredEvent;
 use super::view::View;
 use crate::codec::{
@@ -76,7 +78,9 @@ pub struct Staging {
     pub state: ControlState,
     /// The active segment.
     pub segment: Arc<ActiveSegment>,
-    /// Tickets given out: events staged since the log was opened.
+    /// Declarations, evicted and pinned ranges, staged ones included.
+    pub(super) standing: Arc<Standing>,
+    /// Tickets given out: events, and records of what is kept, staged since the log was opened.
     pub tickets: u64,
     /// The next segment may exist already: the active one is full, whatever its size.
     pub rolling: bool,
@@ -86,15 +90,23 @@ pub struct Staging {
     guard: CycleGuard,
     records: RecordBuffer,
     undo: Vec<Undo>,
-    /// Events in `undo`.
+    /// Tickets in `undo`.
     unsettled: u64,
 }
 
-enum Undo {
+pub(super) enum Undo {
     Event { host: u32, high: Option<u64>, last_id: String },
     Host,
     Kind,
     LateCauses,
+    Kept(Box<Before>),
+}
+
+impl Undo {
+    /// Reports whether it has a ticket of its own.
+    const fn has_ticket(&self) -> bool {
+        matches!(self, Self::Event { .. } | Self::Kept(_))
+    }
 }
 
 impl Staging {
@@ -103,6 +115,7 @@ impl Staging {
         Self {
             guard: guard_of(&state),
             secret: segment.header().secret,
+            standing: Arc::new(Standing::of(&state)),
             state,
             segment,
             tickets: 0,
@@ -136,6 +149,7 @@ impl Staging {
             return self.compare(event, held);
         }
         self.check_seq(event, view)?;
+        self.check_promise(event)?;
         let namers = view.namers(id)?;
         let causes = self.resolve(event, view)?;
         let known_host = self.names.host_number(event.host());
@@ -210,9 +224,7 @@ impl Staging {
     /// Stages the control records that the event's frame needs before it.
     fn define(&mut self, event: &impl EventFields, host: u32, kind: u32, late: bool) -> Result<()> {
         if host as usize >= self.state.hosts.len() {
-            self.control(&Control::HostDefined { name: event.host().to_owned() })?;
-            Arc::make_mut(&mut self.names).push_host(event.host());
-            self.undo.push(Undo::Host);
+            self.name_host(event.host())?;
         }
         if kind as usize >= self.state.types.len() {
             self.control(&Control::TypeDefined { name: event.kind().to_owned() })?;
@@ -224,6 +236,34 @@ impl Staging {
             self.undo.push(Undo::LateCauses);
         }
         Ok(())
+    }
+
+    fn name_host(&mut self, name: &str) -> Result<()> {
+        self.control(&Control::HostDefined { name: name.to_owned() })?;
+        Arc::make_mut(&mut self.names).push_host(name);
+        self.undo.push(Undo::Host);
+        Ok(())
+    }
+
+    /// Returns a host's number, which it gets now if it has none.
+    ///
+    /// # Errors
+    /// `LIMIT`.
+    pub(super) fn define_host(&mut self, name: &str) -> Result<u32> {
+        if let Some(number) = self.names.host_number(name) {
+            return Ok(number);
+        }
+        self.check_limits(None, Some(0))?;
+        let number = u32::try_from(self.state.hosts.len()).unwrap_or(UNRESOLVED);
+        self.name_host(name)?;
+        Ok(number)
+    }
+
+    /// Notes how to take back what is staged next, which gets a ticket.
+    pub(super) fn note_keeping(&mut self, undo: Undo) {
+        self.undo.push(undo);
+        self.unsettled += 1;
+        self.tickets += 1;
     }
 
     /// Stages a control record and applies it.
@@ -258,21 +298,21 @@ impl Staging {
     }
 
     /// Forgets how to undo what is written now.
-    pub fn settle(&mut self, events_left: u64) {
-        self.unsettled = events_left;
-        if events_left == 0 {
+    pub fn settle(&mut self, tickets_left: u64) {
+        self.unsettled = tickets_left;
+        if tickets_left == 0 {
             self.undo.clear();
             return;
         }
-        // Events that were staged while the group was written are still to be kept: cut behind the settled ones.
-        let mut left = events_left;
+        // What was staged while the group was written is still to be kept: cut behind the settled ones.
+        let mut left = tickets_left;
         let keep = self.undo.iter().rposition(|undo| {
-            left -= u64::from(matches!(undo, Undo::Event { .. }));
+            left -= u64::from(undo.has_ticket());
             left == 0
         });
-        // The definitions directly before the first event that is left belong to it.
+        // The definitions directly before the first ticket that is left belong to it.
         let mut from = keep.unwrap_or(0);
-        while from > 0 && !matches!(self.undo.get(from - 1), Some(Undo::Event { .. }) | None) {
+        while from > 0 && self.undo.get(from - 1).is_some_and(|undo| !undo.has_ticket()) {
             from -= 1;
         }
         self.undo.drain(..from);
@@ -300,6 +340,7 @@ impl Staging {
                     renamed = true;
                 }
                 Undo::LateCauses => self.state.late_causes = false,
+                Undo::Kept(before) => self.take_back(*before),
             }
         }
         self.unsettled = 0;
@@ -342,10 +383,17 @@ impl Staging {
                 let message = format!("{name}#{seq} is held as event {held}; event {id} was offered for it");
                 Error::new(ErrorKind::Equivocation, Code::Seq, message)
             }
-            None => {
-                let message = format!("event {id} has seq {seq}, but host {name} is at {high} already");
-                Error::invalid(Code::Seq, message)
-            }
+            None => match self.standing.evicted_around(host, seq) {
+                Some((first, last)) => {
+                    let message =
+                        format!("event {id} is {name}#{seq}, and {name}#{first} to #{last} were evicted");
+                    Error::new(ErrorKind::Evicted, Code::Seq, message)
+                }
+                None => {
+                    let message = format!("event {id} has seq {seq}, but host {name} is at {high} already");
+                    Error::invalid(Code::Seq, message)
+                }
+            },
         })
     }
 

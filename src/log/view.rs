@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::interner::Names;
 use super::parts::{Found, Part, Parts, Segments};
+use super::standing::Standing;
 use crate::codec::{Fingerprint, HostState};
 use crate::contract::{HostId, IdRef, Result};
 
@@ -18,6 +19,7 @@ use crate::contract::{HostId, IdRef, Result};
 pub struct View {
     segments: Arc<Segments>,
     names: Arc<Names>,
+    standing: Arc<Standing>,
     secret: [u8; 16],
     /// Events of the active segment that are in the view.
     visible: u32,
@@ -33,7 +35,19 @@ impl fmt::Debug for View {
 impl View {
     /// Takes a view of segments, of whose active one `visible` events are seen.
     pub fn new(segments: Arc<Segments>, names: Arc<Names>, secret: [u8; 16], visible: u32) -> Self {
-        Self { segments, names, secret, visible }
+        Self { segments, names, standing: Arc::default(), secret, visible }
+    }
+
+    /// Adds what is told of hosts beside their events.
+    #[must_use]
+    pub fn with_standing(mut self, standing: Arc<Standing>) -> Self {
+        self.standing = standing;
+        self
+    }
+
+    /// Returns declarations, evicted and pinned ranges.
+    pub fn standing(&self) -> &Standing {
+        &self.standing
     }
 
     /// Returns the names behind the numbers in records.

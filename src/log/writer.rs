@@ -28,8 +28,9 @@ use super::mark::MarkWriter;
 use super::names::{SEGMENT_MAX, Stage, segment_file};
 use super::parts::Segments;
 use super::staging::{Outcome, Staging, WriterOptions};
+use super::standing::Standing;
 use super::view::View;
-use crate::codec::{Control, Form, FrameKind, GroupMark, SegmentHeader};
+use crate::codec::{Control, FEATURE_KEEPING, Form, FrameKind, GroupMark, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, EventFields, Result};
 use crate::io::{OpenMode, Vfs};
 
@@ -51,8 +52,9 @@ pub struct Writer {
     secret: [u8; 16],
     segments: RwLock<Arc<Segments>>,
     names: RwLock<Arc<Names>>,
-    staging: Mutex<Staging>,
-    group: Group,
+    standing: RwLock<Arc<Standing>>,
+    pub(super) staging: Mutex<Staging>,
+    pub(super) group: Group,
     mark: MarkWriter,
     /// Durable end of the active segment.
     durable_end: AtomicU64,
@@ -90,6 +92,7 @@ impl Writer {
             secret: staging.segment.header().secret,
             segments: RwLock::new(Arc::new(segments)),
             names: RwLock::new(Arc::clone(staging.names())),
+            standing: RwLock::new(Arc::clone(&staging.standing)),
             staging: Mutex::new(staging),
             group: Group::default(),
             mark,
@@ -114,7 +117,8 @@ impl Writer {
         let visible = segments.active.as_deref().map_or(0, events);
         // Read after the count: names are published before the events that need them are shown.
         let names = Arc::clone(&self.names.read());
-        View::new(segments, names, self.secret, visible)
+        let standing = Arc::clone(&self.standing.read());
+        View::new(segments, names, self.secret, visible).with_standing(standing)
     }
 
     /// Offers an event and returns the ticket to wait for; rolls where it has to.
@@ -170,12 +174,13 @@ impl Writer {
 
     /// Writes what is staged; with `sync`, makes all that was written durable.
     fn write(&self, leader: &Leader<'_>, sync: bool) -> Result<()> {
-        let (segment, batch, ticket, names) = {
+        let (segment, batch, ticket, names, standing) = {
             let staging = self.staging.lock();
             let segment = Arc::clone(&staging.segment);
             let events = u32::try_from(segment.index().read().len()).unwrap_or(u32::MAX);
             let batch = segment.take_batch(events, self.durable_end.load(Ordering::Relaxed))?;
-            (segment, batch, staging.tickets, Arc::clone(staging.names()))
+            let (names, standing) = (Arc::clone(staging.names()), Arc::clone(&staging.standing));
+            (segment, batch, staging.tickets, names, standing)
         };
         if let (true, Some(before)) = (sync, &self.options.before_sync)
             && let Err(error) = before.call()
@@ -194,6 +199,7 @@ impl Writer {
             self.sync_segment(&segment)?;
         }
         *self.names.write() = names;
+        *self.standing.write() = standing;
         {
             let mut staging = self.staging.lock();
             let left = staging.tickets - ticket;
@@ -285,6 +291,19 @@ impl Writer {
     /// # Errors
     /// What the system calls report.
     fn roll(&self, full: u64) -> Result<()> {
+        self.roll_from(full, false)
+    }
+
+    /// Closes the segment of this number and starts the next one, also where it holds no event, unless another thread
+    /// did so already.
+    ///
+    /// # Errors
+    /// What the system calls report.
+    pub(super) fn roll_even_empty(&self, number: u64) -> Result<()> {
+        self.roll_from(number, true)
+    }
+
+    fn roll_from(&self, full: u64, even_empty: bool) -> Result<()> {
         let leader = self.group.lead()?;
         // Only a leader rolls, so the number stays what it is from here on.
         if self.staging.lock().segment.number() != full {
@@ -297,7 +316,7 @@ impl Writer {
                 continue;
             }
             // What filled it may have been taken back since.
-            if staging.segment.index().read().len() == 0 {
+            if !even_empty && staging.segment.index().read().len() == 0 {
                 return Ok(());
             }
             return self.start_next(&mut staging);
@@ -315,6 +334,7 @@ impl Writer {
             segment: old.number() + 1,
             prev_bytes: old.written_end(),
             prev_root: [0; 32],
+            incompatible: old.header().incompatible | FEATURE_KEEPING,
             state: staging.state.clone(),
             ..old.header().clone()
         };

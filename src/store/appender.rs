@@ -86,6 +86,9 @@ impl Appender {
 
     /// Sets whether each event names the host's previous one as a cause, behind its own causes and unless it is among
     /// them. Default: no. The host's events then stand in the order by rising `seq`.
+    ///
+    /// This is what the appender does; [`Store::declare_host`] is what every writer of the host is held to. For a host that
+    /// was declared chained, an appender has to chain, unless each event names the host's last one by itself.
     #[must_use]
     pub fn chained(mut self, chained: bool) -> Self {
         self.chained = chained;

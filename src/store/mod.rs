@@ -10,6 +10,7 @@ mod content;
 mod core;
 mod dependents;
 mod events;
+mod hosts;
 mod lanes;
 #[cfg(feature = "cli")]
 mod late;
@@ -49,6 +50,7 @@ pub use appender::{Appender, NewEvent};
 pub use batch::{BatchMode, BatchReport};
 pub use blobs::{BlobState, BlobStats, Blobs, BudgetPolicy, KeyState, PutOptions, PutReport, TornPack};
 pub use events::Events;
+pub use hosts::{EvictedSpan, HostInfo};
 pub use options::{Durability, Options};
 pub use progress::Progress;
 pub use reindex::{ReindexReport, reindex};

@@ -19,7 +19,7 @@ use super::ring;
 use super::subscribers::Subscribers;
 use super::{Inner, Mode, Store};
 use crate::blob::Access;
-use crate::codec::{ControlState, Form, SegmentHeader};
+use crate::codec::{ControlState, FEATURE_KEEPING, Form, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
 use crate::index::{CheckpointBatch, Index, IndexState, RebuildReason};
 use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
@@ -105,7 +105,7 @@ fn create_with(path: &Path, options: Options) -> Result<Store> {
     let header = SegmentHeader {
         form: Form::Active,
         compatible: 0,
-        incompatible: 0,
+        incompatible: FEATURE_KEEPING,
         store,
         segment: 1,
         prev_bytes: 0,

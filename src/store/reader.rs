@@ -12,7 +12,7 @@ use super::opening::{marks, recover_for_reading};
 use super::report::OpenReport;
 use crate::contract::{Error, Result};
 use crate::io::{ProofBudget, Vfs};
-use crate::log::{Mark, Names, Recovered, View};
+use crate::log::{Mark, Names, Recovered, Standing, View};
 
 /// The reading half of a store.
 #[derive(Debug)]
@@ -42,7 +42,8 @@ impl Seen {
         let report = OpenReport::of(&recovered);
         let Recovered { store, secret, segments, state, mark, .. } = recovered;
         let visible = segments.active.as_ref().map_or(0, |active| active.visible());
-        let view = View::new(Arc::new(segments), Arc::new(Names::of(&state)), secret, visible);
+        let view = View::new(Arc::new(segments), Arc::new(Names::of(&state)), secret, visible)
+            .with_standing(Arc::new(Standing::of(&state)));
         Self { view, store, mark, report }
     }
 }

@@ -15,7 +15,7 @@ use crate::blob::{Access, Vault};
 use crate::codec::ControlState;
 use crate::contract::{Code, Error, EventFields, EventId, Result};
 use crate::io::ProofBudget;
-use crate::log::{Finding, Names, Part, StoredEvent, Torn, View, check_active};
+use crate::log::{Finding, Names, Part, Standing, StoredEvent, Torn, View, check_active};
 
 /// Missing causes that a report names; more are counted.
 const NAMED_MAX: usize = 1000;
@@ -212,7 +212,8 @@ fn read_all(path: &Path, options: &Options, progress: &dyn Progress) -> Result<(
     (report.lost, report.torn, report.findings) = (recovered.state.lost(), recovered.torn, recovered.damage);
     let visible = recovered.segments.active.as_ref().map_or(0, |active| active.visible());
     let names = Names::of(&recovered.state).into();
-    let view = View::new(recovered.segments.into(), names, recovered.secret, visible);
+    let standing = Standing::of(&recovered.state).into();
+    let view = View::new(recovered.segments.into(), names, recovered.secret, visible).with_standing(standing);
     check_segments(&view, &recovered.state, progress, &mut report)?;
     Ok((view, report))
 }

@@ -22,6 +22,7 @@ mod dependents;
 mod edge;
 mod handles;
 mod hardening;
+mod hosts;
 mod model;
 mod nth_call;
 mod recovery;

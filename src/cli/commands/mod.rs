@@ -10,6 +10,7 @@ pub(crate) mod dependents;
 pub(crate) mod export;
 pub(crate) mod r#gen;
 pub(crate) mod get;
+pub(crate) mod hosts;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod log;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Log(log::Args),
     Range(range::Args),
     Cursor(cursor::Args),
+    Hosts(hosts::Args),
     Since(since::Args),
     Ancestry(ancestry::Args),
     Dependents(dependents::Args),
@@ -69,6 +71,7 @@ pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Out
         Command::Log(args) => log::run(&args, shared, output),
         Command::Range(args) => range::run(&args, shared, output),
         Command::Cursor(_) => cursor::run(shared, output),
+        Command::Hosts(args) => hosts::run(args, shared, output),
         Command::Since(args) => since::run(&args, shared, output),
         Command::Ancestry(args) => ancestry::run(&args, shared, output),
         Command::Dependents(args) => dependents::run(&args, shared, output),

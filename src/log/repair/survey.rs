@@ -98,7 +98,7 @@ impl<'a> Survey<'a> {
         let mut first = lowest;
         let mut heads = self.forms.keys().map(|number| self.head(*number));
         let oldest = heads.find_map(Result::transpose).transpose()?;
-        if oldest.is_some_and(|head| head.state.arrivals > 0 && head.state.evicted.is_empty()) {
+        if oldest.is_some_and(|head| head.state.arrivals > 0 && head.state.ranges.is_empty()) {
             first = 1;
         }
         let checkpoints = names.iter().filter_map(|name| number_of(name.strip_suffix(".checkpoint")?));

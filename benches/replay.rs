@@ -62,7 +62,7 @@ fn verdict(events: &[Event], options: &ReplayOptions) -> ReplayReport {
     for event in events {
         replay.push(event).expect("nothing to fail");
     }
-    replay.finish()
+    replay.finish().expect("nothing to fail")
 }
 
 fn bench(c: &mut Criterion) {

@@ -88,8 +88,9 @@ pub use contract::{
 pub use index::{IndexState, RebuildReason};
 pub use replay::{
     Arrival, CausePlaces, Chain, CurrentHashes, Drifted, Invariant, NoResolver, Reconstruction,
-    Reconstructions, References, Replay, ReplayOptions, ReplayReport, Resolver, SeenIds, Shown,
-    StoredContent, Totals, Turn, Violation, check_invariants, read_events, replay, replay_set,
+    Reconstructions, References, Replay, ReplayOptions, ReplayReport, Resolver, SavedPoint, SeenIds, Shown,
+    StartedOver, StoreReplay, StoredContent, Totals, Turn, Violation, check_invariants, read_events, replay,
+    replay_set,
 };
 pub use store::{
     Appended, Appender, BatchMode, BatchReport, BlobState, BlobStats, Blobs, BudgetPolicy, Clock,

@@ -40,6 +40,11 @@ impl Input {
         Self { reader: Box::new(text.as_bytes()), bytes: u64::try_from(text.len()).ok() }
     }
 
+    /// Buffers the input.
+    pub(crate) fn buffered(self) -> BufReader<Box<dyn Read>> {
+        BufReader::with_capacity(BUFFER_BYTES, self.reader)
+    }
+
     /// Buffers the input, and shows on a bar how far it was read.
     pub(crate) fn watched(self, bar: &Bar) -> BufReader<Watched<'_>> {
         BufReader::with_capacity(BUFFER_BYTES, Watched { reader: self.reader, bar })

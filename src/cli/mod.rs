@@ -15,6 +15,7 @@ mod line;
 mod listing;
 mod open;
 mod output;
+mod point;
 mod progress;
 mod resolve;
 mod sample;

@@ -12,6 +12,7 @@ use super::payload::Raw;
 use super::reference;
 use super::report::{Drifted, Reconstruction, Reconstructions, Shown, Turn};
 use super::resolve::Resolver;
+use super::state::{In, Out, Wire, damaged};
 
 /// Most references that are listed for one turn.
 const SHOWN_MAX: usize = 100;
@@ -139,6 +140,27 @@ impl Content {
             });
         }
         Ok(())
+    }
+
+    pub(super) fn write(&self, out: &mut Out<'_>) -> Result<()> {
+        u64::try_from(self.shown_left).unwrap_or(u64::MAX).write(out)?;
+        [self.exact, self.unavailable, self.drifted_total].iter().try_for_each(|count| count.write(out))?;
+        self.drifted.write(out)?;
+        self.turns.write(out)?;
+        self.reconstructions.write(out)
+    }
+
+    pub(super) fn read(listed_max: usize, from: &mut In<'_>) -> Result<Self> {
+        Ok(Self {
+            listed_max,
+            shown_left: usize::try_from(u64::read(from)?).map_err(|_| damaged())?,
+            exact: Wire::read(from)?,
+            unavailable: Wire::read(from)?,
+            drifted_total: Wire::read(from)?,
+            drifted: Wire::read(from)?,
+            turns: Wire::read(from)?,
+            reconstructions: Wire::read(from)?,
+        })
     }
 
     /// Resolves one reference and counts it; returns what is held beside.

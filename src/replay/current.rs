@@ -84,6 +84,21 @@ impl Resolver for CurrentHashes {
     fn held_hash<'a>(&'a self, reference: &'a Ref) -> Result<Option<Cow<'a, str>>> {
         Ok(self.get(reference.kind, &reference.id).map(Cow::Borrowed))
     }
+
+    /// A digest of all entries. Cost: sorts them.
+    fn mark(&self) -> Result<Option<[u8; 32]>> {
+        let mut entries: Vec<(&str, &str, &str)> = Vec::with_capacity(self.len());
+        for (kind, sources) in &self.sources {
+            entries.extend(sources.iter().map(|(id, hash)| (kind.as_str(), &**id, &**hash)));
+        }
+        entries.sort_unstable();
+        let mut hasher = blake3::Hasher::new_derive_key("causelog 2026-12 mark of current hashes");
+        for text in entries.iter().flat_map(|(kind, id, hash)| [kind, id, hash]) {
+            hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        Ok(Some(hasher.finalize().into()))
+    }
 }
 
 impl fmt::Debug for CurrentHashes {

@@ -3,11 +3,14 @@
 use crate::contract::{EventFields, EventId, Result};
 
 use super::content::Content;
-use super::invariants::{Findings, Found, Invariant, Rules, Step};
+use super::held::{Held, HeldPlaces};
+use super::invariants::{Findings, Found, Invariant, REVOKED, Rules, Step};
 use super::options::ReplayOptions;
 use super::payload::Raw;
 use super::report::{References, ReplayReport, Totals, Violation};
 use super::resolve::Resolver;
+use super::saved::KeptMut;
+use super::saved::digest::Digest;
 use super::seen::{CausePlaces, SeenIds};
 
 /// Replays events that come in the order, and returns the verdict.
@@ -16,14 +19,13 @@ use super::seen::{CausePlaces, SeenIds};
 /// every reference. The verdict depends on the set of events alone.
 ///
 /// # Memory
-/// 18 to 21 bytes an event for where causes stand ([`SeenIds`]), a bit for each for I4, 16 bytes and a
-/// little for each turn and stream, and what waits for a later event. [`Replay::with_places`] takes the
-/// places of causes from an index instead. With the order of a store, which takes 4 bytes an event and up to
-/// 7 more where a host's `seq` have gaps, that is at most 32 bytes an event. Per host, its name and an entry of
-/// the proof, about 150 bytes.
+/// 18 to 21 bytes an event for where causes stand ([`SeenIds`]). Beside it a bounded amount: what rules keep of turns,
+/// streams and what waits for a later event goes to a temporary file beyond [`ReplayOptions::state_max`]. Per host, its
+/// name and an entry of the proof, about 150 bytes. [`StoreReplay`](super::StoreReplay) asks a store where causes stand,
+/// and keeps nothing that grows with the log.
 ///
 /// # Errors
-/// What the iterator or the resolver fails with. A broken order or invariant is no error but a verdict.
+/// What the iterator or the resolver fails with; `Io` when a temporary file cannot be used. A broken order or invariant is no error but a verdict.
 pub fn replay<E: EventFields>(
     events: impl IntoIterator<Item = Result<E>>,
     options: &ReplayOptions,
@@ -33,7 +35,7 @@ pub fn replay<E: EventFields>(
     for event in events {
         replay.push(&event?)?;
     }
-    Ok(replay.finish())
+    replay.finish()
 }
 
 /// A replay in progress, for callers that hold the events' reins themselves.
@@ -47,6 +49,28 @@ pub struct Replay<'r, P = SeenIds> {
     order: Option<Vec<EventId>>,
     events: u64,
     missing: u64,
+}
+
+impl<'r, H: Held> Replay<'r, HeldPlaces<H>> {
+    /// Goes on in the middle of the order.
+    pub(super) fn resumed(
+        options: &ReplayOptions,
+        resolver: &'r dyn Resolver,
+        places: HeldPlaces<H>,
+        position: u64,
+        rules: Rules,
+        content: Content,
+    ) -> Self {
+        // Told at each event, of which there may be none left.
+        let missing = places.missing();
+        let fresh = Self::with_places(options, resolver, places);
+        Self { rules, content, events: position, missing, ..fresh }
+    }
+
+    /// Returns all that it keeps of the events taken.
+    pub(super) fn kept<'k>(&'k mut self, digest: &'k Digest) -> KeptMut<'k> {
+        KeptMut { digest, late: self.places.late(), rules: &mut self.rules, content: &self.content }
+    }
 }
 
 impl<'r> Replay<'r> {
@@ -73,6 +97,11 @@ impl<'r, P> Replay<'r, P> {
         }
     }
 
+    /// Returns the number of events taken.
+    pub(super) const fn position(&self) -> u64 {
+        self.events
+    }
+
     /// Takes the next event of the order.
     ///
     /// # Errors
@@ -84,8 +113,17 @@ impl<'r, P> Replay<'r, P> {
         self.causes.clear();
         let arrival = self.places.take(event, self.events, &mut self.causes)?;
         self.missing = self.places.missing();
+        let names_activation =
+            event.kind() == REVOKED && self.places.names_activation(event, &self.causes)?;
         let payload = Raw::new(event.payload());
-        self.rules.step(&Step { event, payload, position: self.events, causes: &self.causes, arrival });
+        self.rules.step(&Step {
+            event,
+            payload,
+            position: self.events,
+            causes: &self.causes,
+            arrival,
+            names_activation,
+        })?;
         if let Some(resolver) = self.resolver {
             self.content.step(event, payload, resolver)?;
         }
@@ -97,10 +135,12 @@ impl<'r, P> Replay<'r, P> {
     }
 
     /// Ends the replay: what still waits for a later event is given up on.
-    #[must_use]
-    pub fn finish(self) -> ReplayReport {
+    ///
+    /// # Errors
+    /// `Io` when a temporary file cannot be used.
+    pub fn finish(self) -> Result<ReplayReport> {
         let hosts = self.rules.hosts();
-        let findings = self.rules.finish();
+        let findings = self.rules.finish()?;
         let totals = Totals {
             hosts,
             missing_causes: self.missing,
@@ -110,7 +150,7 @@ impl<'r, P> Replay<'r, P> {
             reconstruction: self.content.reconstructions,
             by_invariant: by_invariant(&findings),
         };
-        ReplayReport {
+        Ok(ReplayReport {
             ok: totals.violations == 0 && totals.drifted == 0,
             events: self.events,
             stable: findings.total_of(Invariant::I6) == 0,
@@ -122,12 +162,13 @@ impl<'r, P> Replay<'r, P> {
             },
             turns: self.content.turns,
             order: self.order,
+            resumed_from: None,
             totals,
-        }
+        })
     }
 
     /// Ends the replay for what the rules found alone.
-    pub(super) fn into_findings(self) -> Findings {
+    pub(super) fn into_findings(self) -> Result<Findings> {
         self.rules.finish()
     }
 }

@@ -30,6 +30,10 @@ pub struct ReplayReport {
     /// The ids of all events in the order, if [asked for](super::ReplayOptions::keep_order).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "ids")]
     pub order: Option<Vec<EventId>>,
+    /// Where a replay that was asked to go on from a saved point went on: 0 where it could not and started over, `None`
+    /// where it was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed_from: Option<u64>,
     /// Counts of everything, listed or not.
     pub totals: Totals,
 }

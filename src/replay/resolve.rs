@@ -25,6 +25,15 @@ pub trait Resolver: Send + Sync {
     /// What kept it from finding out, and ends the replay: kind `Io` for a failed read; kind `Corrupt`, with the
     /// place, for bytes that are not what their hash says. Damage is never answered as gone or as drift.
     fn held_hash<'a>(&'a self, reference: &'a Ref) -> Result<Option<Cow<'a, str>>>;
+
+    /// Returns what stands for all answers it would give now: as long as the mark is the same, so are they. `None`, as it
+    /// is unless a resolver says otherwise, where it cannot tell; a saved replay then starts over instead of going on.
+    ///
+    /// # Errors
+    /// What kept it from finding out.
+    fn mark(&self) -> Result<Option<[u8; 32]>> {
+        Ok(None)
+    }
 }
 
 /// Holds no content: every reference is unavailable, and passes.
@@ -34,6 +43,10 @@ pub struct NoResolver;
 impl Resolver for NoResolver {
     fn held_hash<'a>(&'a self, _reference: &'a Ref) -> Result<Option<Cow<'a, str>>> {
         Ok(None)
+    }
+
+    fn mark(&self) -> Result<Option<[u8; 32]>> {
+        Ok(Some([0; 32]))
     }
 }
 
@@ -110,6 +123,16 @@ impl Resolver for Chain<'_> {
             }
         }
         Ok(other)
+    }
+
+    /// That of all it asks, in their order; none where one of them has none.
+    fn mark(&self) -> Result<Option<[u8; 32]>> {
+        let mut hasher = blake3::Hasher::new_derive_key("causelog 2026-12 mark of a chain of resolvers");
+        for resolver in &self.resolvers {
+            let Some(mark) = resolver.mark()? else { return Ok(None) };
+            hasher.update(&mark);
+        }
+        Ok(Some(hasher.finalize().into()))
     }
 }
 

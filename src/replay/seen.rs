@@ -8,6 +8,8 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::contract::{Code, Error, ErrorKind, EventFields, IdForm, IdRef, Result};
 
+use super::invariants::ACTIVATED;
+
 /// Tells where the causes of events stand in the order.
 ///
 /// A replay asks once for each event, in the order. [`SeenIds`] answers from memory; an index of the order
@@ -19,6 +21,13 @@ pub trait CausePlaces<E> {
     /// # Errors
     /// What kept it from answering; it ends the replay.
     fn take(&mut self, event: &E, position: u64, places: &mut Vec<Option<u64>>) -> Result<Arrival>;
+
+    /// Reports whether one of an event's causes that stand before it is a `capability.activated`. It is asked of
+    /// revocations alone, right behind [`take`](Self::take), and is shown what that appended.
+    ///
+    /// # Errors
+    /// What kept it from answering; it ends the replay.
+    fn names_activation(&mut self, event: &E, places: &[Option<u64>]) -> Result<bool>;
 
     /// Returns how many ids were named as causes and not held so far.
     fn missing(&self) -> u64;
@@ -36,7 +45,8 @@ pub enum Arrival {
     Repeated,
 }
 
-/// Remembers ids and positions of all events taken, in 18 to 21 bytes an event.
+/// Remembers ids and positions of all events taken, in 18 to 21 bytes an event, and a bit for each up to the last
+/// activation.
 ///
 /// An id is kept as 96 bits of a SipHash-1-3. Chance makes two of 10,000,000 ids meet with a probability
 /// below 10^-15. Someone who writes a log for the purpose and spends some 2^48 hashes can make two of its
@@ -47,6 +57,8 @@ pub enum Arrival {
 pub struct SeenIds {
     shards: Vec<Shard>,
     awaited: HashSet<Fingerprint>,
+    /// Bit `p` is set if the event at position `p` is an activation.
+    activations: Vec<u64>,
 }
 
 /// Number of tables. When one of them grows, the memory for its copy is a small part of the whole.
@@ -172,6 +184,26 @@ impl SeenIds {
     fn find(&self, id: Fingerprint) -> Option<u64> {
         self.shards.get(id.shard())?.find(id).map(u64::from)
     }
+
+    fn note_activation(&mut self, position: u64) {
+        let Some((word, bit)) = bit_of(position) else { return };
+        if self.activations.len() <= word {
+            self.activations.resize(word + 1, 0);
+        }
+        if let Some(word) = self.activations.get_mut(word) {
+            *word |= bit;
+        }
+    }
+
+    fn is_activation(&self, position: u64) -> bool {
+        bit_of(position)
+            .is_some_and(|(word, bit)| self.activations.get(word).is_some_and(|word| word & bit != 0))
+    }
+}
+
+/// Returns the word of a position and its bit in it.
+fn bit_of(position: u64) -> Option<(usize, u64)> {
+    Some((usize::try_from(position / 64).ok()?, 1 << (position % 64)))
 }
 
 impl<E: EventFields> CausePlaces<E> for SeenIds {
@@ -190,6 +222,9 @@ impl<E: EventFields> CausePlaces<E> for SeenIds {
             }
             places.push(place);
         }
+        if event.kind() == ACTIVATED {
+            self.note_activation(position.into());
+        }
         // Behind its causes: an event that names itself is late.
         let own = Fingerprint::of(event.id());
         self.shards.resize_with(SHARDS, Shard::default);
@@ -198,6 +233,10 @@ impl<E: EventFields> CausePlaces<E> for SeenIds {
             return Ok(Arrival::Repeated);
         }
         Ok(if self.awaited.remove(&own) { Arrival::Late } else { Arrival::InTime })
+    }
+
+    fn names_activation(&mut self, _event: &E, places: &[Option<u64>]) -> Result<bool> {
+        Ok(places.iter().flatten().any(|place| self.is_activation(*place)))
     }
 
     fn missing(&self) -> u64 {

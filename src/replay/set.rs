@@ -58,7 +58,7 @@ pub fn replay_set<E: EventFields>(
     for event in linearize(&events)?.into_iter().filter_map(|index| events.get(index)) {
         replay.push(event)?;
     }
-    Ok(replay.finish())
+    replay.finish()
 }
 
 /// Checks I1 to I7 on a set of events and nothing else.
@@ -75,7 +75,7 @@ pub fn check_invariants<E: EventFields>(events: Vec<E>, options: &ReplayOptions)
     for event in order.iter().filter_map(|index| events.get(*index)) {
         replay.push(event)?;
     }
-    let mut found = replay.into_findings().into_list();
+    let mut found = replay.into_findings()?.into_list();
     found.sort_by_key(|found| (reported(found.invariant), found.pass, given(found, &order)));
     Ok(found.into_iter().map(Violation::from).collect())
 }

@@ -26,6 +26,9 @@ impl fmt::Display for ReplayReport {
         writeln!(f, "verdict: {}", if self.ok { "ok" } else { "FAILED" })?;
         let order = if self.stable { "in their one order, proved" } else { "NOT in their one order" };
         writeln!(f, "  {} of {}, {order}", count(self.events, "event"), count(totals.hosts, "host"))?;
+        if let Some(from) = self.resumed_from.filter(|from| *from > 0) {
+            writeln!(f, "  {} of them replayed before, and saved", count(from, "event"))?;
+        }
         if totals.missing_causes > 0 {
             writeln!(f, "  {} named and not held", count(totals.missing_causes, "cause"))?;
         }

@@ -434,3 +434,57 @@ fn one_damaged_piece_of_a_store_is_damage_and_no_verdict() {
     std::fs::write(pack, bytes).unwrap();
     bench.run(&["replay"]).ok();
 }
+
+#[test]
+fn a_replay_goes_on_where_the_last_one_ended() {
+    let bench = Bench::sample();
+    let whole = bench.run(&["replay", "--json"]).ok().json();
+    let resume = |args: &[&str], from: u64| {
+        let mut report =
+            bench.run(&[&["replay", "--json", "--resume", "run.point"], args].concat()).ok().json();
+        assert_eq!(report["resumedFrom"], from, "{args:?}");
+        report.as_object_mut().unwrap().remove("resumedFrom");
+        report
+    };
+    assert_eq!(resume(&[], 0), whole);
+    assert_eq!(resume(&[], 599), whole);
+    let told = bench.run(&["replay", "--resume", "run.point"]).ok();
+    assert!(told.out.contains("599 events of them replayed before"), "{told:?}");
+
+    // More events, behind all others; then one that belongs before them.
+    bench.run_with(&["import", "-"], line("y", "zzz", 1, &[])).ok();
+    assert_eq!(resume(&[], 599), bench.run(&["replay", "--json"]).ok().json());
+    bench.run_with(&["import", "-"], line("x", "!", 1, &[])).ok();
+    let told = bench.run(&["replay", "--resume", "run.point"]).ok();
+    assert!(told.err.contains("from the start: the order changed from position 0 on"), "{told:?}");
+    assert_eq!(resume(&[], 601), bench.run(&["replay", "--json"]).ok().json());
+    resume(&["--ephemeral-budget", "300"], 0);
+    resume(&[], 0);
+}
+
+#[test]
+fn what_is_no_point_is_a_wrong_command_line_and_stays() {
+    let bench = Bench::sample();
+    bench.run(&["replay", "--resume", "run.point"]).ok();
+    let whole = std::fs::read(bench.path("run.point")).unwrap();
+    let mut damaged = whole.clone();
+    damaged[100] ^= 1;
+    for bytes in [&damaged[..], &whole[..50], b"", b"some notes of mine"] {
+        std::fs::write(bench.path("run.point"), bytes).unwrap();
+        let said = bench.run(&["replay", "--resume", "run.point"]).exits(2);
+        assert!(said.out.is_empty() && said.err.contains("run.point"), "{said:?}");
+        assert_eq!(std::fs::read(bench.path("run.point")).unwrap(), bytes);
+    }
+    let mut newer = whole.clone();
+    newer[16] = 9;
+    std::fs::write(bench.path("run.point"), newer).unwrap();
+    bench.run(&["replay", "--resume", "run.point"]).exits(5);
+    for args in [&["--order", "--json"][..], &["--from", SAMPLE], &["--blobs", BLOBS]] {
+        bench.run(&[&["replay", "--resume", "other.point"], args].concat()).exits(2);
+    }
+    let inside = bench.store().join("run.point");
+    for file in ["-", "/dev/stdout", inside.to_str().unwrap()] {
+        bench.run(&["replay", "--resume", file]).exits(2);
+    }
+    bench.run(&["replay", "--resume", "nowhere/run.point"]).exits(5);
+}

@@ -28,6 +28,7 @@ mod nth_call;
 mod recovery;
 mod repair;
 mod replay_model;
+mod replay_resumed;
 mod rolled;
 mod sample;
 mod subscribe;

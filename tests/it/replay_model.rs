@@ -216,6 +216,32 @@ proptest! {
     }
 
     #[test]
+    fn what_is_found_does_not_depend_on_what_memory_holds(
+        events in prop::collection::vec(set(), 1..8).prop_map(|sets| sets.concat()),
+        state_max in 0..5_usize,
+        listed_max in 0..5_usize,
+    ) {
+        // Events of all sets under ids of their own, so that there are enough of them.
+        let rename = |(index, event): (usize, &Event)| Event {
+            id: EventId::new(&format!("f{index}")).unwrap(),
+            seq: Seq::new(index as u64).unwrap(),
+            causes: (0..index).rev().filter(|cause| (cause * 7 + index) % 5 == 0).take(2)
+                .map(|cause| EventId::new(&format!("f{cause}")).unwrap()).collect(),
+            ..event.clone()
+        };
+        let events: Vec<Event> = events.iter().enumerate().map(rename).collect();
+        let vfs = std::sync::Arc::new(causelog::vfs::MemoryVfs::new());
+        let dir = std::path::Path::new("/scratch");
+        causelog::vfs::Vfs::create_dir_all(&*vfs, dir).unwrap();
+        let report = |options: ReplayOptions| {
+            serde_json::to_value(replay_set(events.clone(), &options.listed_max(listed_max), &NoResolver).unwrap())
+        };
+        let spilled = report(options().state_max(state_max).scratch_dir(vfs.clone(), dir)).unwrap();
+        prop_assert_eq!(spilled, report(options()).unwrap());
+        prop_assert!(causelog::vfs::Vfs::list(&*vfs, dir).unwrap().is_empty());
+    }
+
+    #[test]
     fn the_verdict_depends_on_the_set_alone(
         (events, shuffled) in set().prop_flat_map(|events| (Just(events.clone()), Just(events).prop_shuffle())),
     ) {

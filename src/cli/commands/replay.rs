@@ -9,11 +9,13 @@ use crate::cli::input::Input;
 use crate::cli::intake::{Against, Faults, Ordered, Rules, read, resolve};
 use crate::cli::open;
 use crate::cli::output::{Output, Tone, plain, report_faults};
+use crate::cli::point::Point;
 use crate::cli::progress::{Bar, Unit};
 use crate::cli::resolve::{Content, CountLocked, Opened};
 use crate::contract::{EventFields, JsonText, Resolution, Result};
 use crate::replay::{
-    Chain, Reconstruction, ReplayOptions, ReplayReport, Resolver, Shown, StoredContent, Turn, replay,
+    Chain, Reconstruction, ReplayOptions, ReplayReport, Resolver, Shown, StoreReplay, StoredContent, Turn,
+    replay,
 };
 use crate::store::{Blobs, Snapshot};
 
@@ -24,6 +26,7 @@ Examples:
   causelog replay --from run.jsonl --blobs content   and look for the content they refer to
   causelog replay --current sources.json             has a source changed since?
   causelog replay --turns                            what each turn was shown
+  causelog replay --resume run.point                 go on from where the last replay ended
   causelog replay --json | jq .violations";
 
 /// Most characters of a member of a payload that are shown to people.
@@ -40,6 +43,10 @@ const MEMBER_CHARS: usize = 120;
 /// run fails; and is unavailable where there is no trace of it, which passes and is counted. Content
 /// in the store that does not open to what was put, and bytes in the directory that are not what their name says, are
 /// damage: exit 4, and no verdict. Without the store's key its content counts as unavailable. A --current that is no map of hashes is a wrong command line: exit 2.
+///
+/// With --resume a replay costs what came since the last one. It starts over, and says so, where the order changed before
+/// that point, where content may have, and under other options. A file that is no point, or a damaged one, is
+/// a wrong command line, and stays as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -48,6 +55,10 @@ pub(crate) struct Args {
     from: Option<PathBuf>,
     #[command(flatten)]
     content: Content,
+    /// Go on from the point that a replay of the store left in a file, and leave one there. The report is that of a
+    /// replay from the start, which it is where there is no file yet or the point cannot be used
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "order", "blobs"])]
+    resume: Option<PathBuf>,
     /// Show what each turn was shown, and whether that can be read again; --json always does
     #[arg(long)]
     turns: bool,
@@ -106,7 +117,8 @@ fn report(
     }
     let snapshot = store.snapshot()?;
     let blobs = store.blobs();
-    let report = of_store(&snapshot, &blobs, content, options, output)?;
+    let point = args.resume.as_deref().map(|file| Point::open(file, store.path())).transpose()?;
+    let report = of_store(&snapshot, &blobs, content, options, point.as_ref(), output)?;
     Ok(Some(Replayed { report, asked_store: ever_held_any(&blobs)? }))
 }
 
@@ -116,13 +128,33 @@ fn of_store(
     blobs: &Blobs,
     content: &Opened,
     options: &ReplayOptions,
+    point: Option<&Point<'_>>,
     output: &mut Output,
 ) -> Result<ReplayReport, Failure> {
     let stored = StoredContent::new(blobs);
     let resolver = CountLocked::new(content.behind(Chain::new().with(&stored)), &stored);
-    let bar = output.bar("replaying", Unit::Count, Some(snapshot.len()));
-    let report = resolved(snapshot.ordered()?, options, &resolver, &bar)?;
+    let mut replay = match point {
+        Some(point) => point.begin(snapshot, options, &resolver)?,
+        None => StoreReplay::new(snapshot, options, &resolver)?,
+    };
+    if let Some(over) = replay.started_over() {
+        output.note(format_args!("replaying from the start: {over}"));
+    }
+    let bar = output.bar("replaying", Unit::Count, Some(replay.events()));
+    bar.advance(replay.position());
+    while replay.step()? {
+        bar.advance(1);
+    }
     drop(bar);
+    // Of a damaged store a part may be missing that is back once it is repaired.
+    if let Some(point) = point.filter(|_| !output.damaged()) {
+        point.save(&mut replay)?;
+    }
+    let mut report = replay.finish()?;
+    if point.is_some() {
+        // Without a file there was nothing to go on from.
+        report.resumed_from.get_or_insert(0);
+    }
     let locked = resolver.count();
     if locked > 0 {
         output.warn(format_args!(

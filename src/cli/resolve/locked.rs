@@ -33,4 +33,9 @@ impl Resolver for CountLocked<'_> {
         }
         Ok(held)
     }
+
+    /// That of the chain; none once something was counted, since a replay that goes on would count the rest alone.
+    fn mark(&self) -> Result<Option<[u8; 32]>> {
+        if self.count() > 0 { Ok(None) } else { self.chain.mark() }
+    }
 }

@@ -1,6 +1,7 @@
 //! What the rules found, listed up to a bound and counted beyond it.
 
-use crate::contract::{EventId, IdRef};
+use crate::contract::{EventId, IdRef, Result};
+use crate::replay::state::{First, In, Out, Wire, damaged};
 
 use super::Invariant;
 
@@ -38,9 +39,25 @@ impl Findings {
         self.add(invariant, 0, || (Some((id.to_owned(), position)), None));
     }
 
-    /// Notes that an event breaks an invariant, found once all events were seen.
-    pub(super) fn waited(&mut self, invariant: Invariant, id: EventId, position: u64) {
-        self.add(invariant, 1, || (Some((id, position)), None));
+    /// Notes events that break an invariant, found once all events were seen.
+    pub(super) fn waited(&mut self, invariant: Invariant, lost: First<EventId>) {
+        let (lost, others) = lost.finish();
+        for (position, id) in lost {
+            self.add(invariant, 1, || (Some((id, position)), None));
+        }
+        self.more(invariant, others);
+    }
+
+    /// Counts further violations of an invariant, which are not listed.
+    pub(super) fn more(&mut self, invariant: Invariant, others: u64) {
+        if let Some(list) = self.list(invariant) {
+            list.total += others;
+        }
+    }
+
+    fn list(&mut self, invariant: Invariant) -> Option<&mut List> {
+        let reported = Invariant::REPORTED.iter().position(|other| *other == invariant);
+        reported.and_then(|at| self.lists.get_mut(at))
     }
 
     /// Notes that the set breaks an invariant. The detail holds no text of a payload.
@@ -59,10 +76,10 @@ impl Findings {
         pass: u8,
         make: impl FnOnce() -> (Option<(EventId, u64)>, Option<String>),
     ) {
-        let reported = Invariant::REPORTED.iter().position(|other| *other == invariant);
-        let Some(list) = reported.and_then(|at| self.lists.get_mut(at)) else { return };
+        let listed_max = self.listed_max;
+        let Some(list) = self.list(invariant) else { return };
         list.total += 1;
-        if list.found.len() < self.listed_max {
+        if list.found.len() < listed_max {
             let (event, detail) = make();
             list.found.push(Found { invariant, event, detail, pass });
         }
@@ -82,5 +99,49 @@ impl Findings {
     /// Returns the violations: by invariant as every implementation reports them, then by the order.
     pub(in crate::replay) fn into_list(self) -> Vec<Found> {
         self.lists.into_iter().flat_map(|list| list.found).collect()
+    }
+}
+
+impl Findings {
+    pub(super) fn write(&self, out: &mut Out<'_>) -> Result<()> {
+        for list in &self.lists {
+            list.total.write(out)?;
+            list.found.write(out)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn read(listed_max: usize, from: &mut In<'_>) -> Result<Self> {
+        let mut findings = Self::new(listed_max);
+        for list in &mut findings.lists {
+            *list = List { total: Wire::read(from)?, found: Wire::read(from)? };
+        }
+        Ok(findings)
+    }
+}
+
+impl Wire for Found {
+    fn write(&self, out: &mut Out<'_>) -> Result<()> {
+        self.invariant.write(out)?;
+        self.event.write(out)?;
+        self.detail.write(out)?;
+        self.pass.write(out)
+    }
+
+    fn read(from: &mut In<'_>) -> Result<Self> {
+        let (invariant, event) = (Wire::read(from)?, Wire::read(from)?);
+        Ok(Self { invariant, event, detail: Wire::read(from)?, pass: Wire::read(from)? })
+    }
+}
+
+impl Wire for Invariant {
+    fn write(&self, out: &mut Out<'_>) -> Result<()> {
+        let number = Self::REPORTED.iter().position(|other| other == self);
+        number.and_then(|number| u8::try_from(number).ok()).unwrap_or(u8::MAX).write(out)
+    }
+
+    fn read(from: &mut In<'_>) -> Result<Self> {
+        let number = usize::from(u8::read(from)?);
+        Self::REPORTED.get(number).copied().ok_or_else(damaged)
     }
 }

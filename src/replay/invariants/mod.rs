@@ -1,7 +1,8 @@
 //! The invariants I1 to I7, one rule each, over events as they stream by in the order.
 //!
 //! Each rule keeps what its own file states, and decides as early as it can. Where a rule asks whether
-//! something comes later, it keeps the events that wait for an answer and gives up on them at the end.
+//! something comes later, it keeps the events that wait for an answer and gives up on them at the end. What it keeps
+//! beyond a bound goes to a temporary file; what is found does not depend on the bound.
 
 mod findings;
 mod i1_context;
@@ -12,11 +13,12 @@ mod i5_ephemeral;
 mod i6_order;
 mod i7_reference;
 
-use crate::contract::EventFields;
+use crate::contract::{EventFields, EventId, IdRef, Result};
 
 use super::options::ReplayOptions;
 use super::payload::Raw;
 use super::seen::Arrival;
+use super::state::{In, Out, Scratch};
 
 pub(super) use findings::{Findings, Found};
 
@@ -114,6 +116,30 @@ pub(super) struct Step<'a> {
     pub(super) causes: &'a [Option<u64>],
     /// How it came.
     pub(super) arrival: Arrival,
+    /// Whether one of its causes is an activation; told of revocations alone.
+    pub(super) names_activation: bool,
+}
+
+/// How much rules may list, and how much each may keep in memory.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    listed_max: usize,
+    state_max: usize,
+}
+
+/// The type whose events I4 asks about.
+pub(super) const REVOKED: &str = "capability.revoked";
+
+/// The type that I4 looks for among their causes.
+pub(super) const ACTIVATED: &str = "capability.activated";
+
+/// Shows an id as the value of a record; [`read_id`] reads it.
+fn id_bytes<T>(id: IdRef<'_>, show: impl FnOnce(&[u8]) -> T) -> T {
+    id.with_str(|text| show(text.as_bytes()))
+}
+
+fn read_id(bytes: &[u8]) -> EventId {
+    IdRef::new(&String::from_utf8_lossy(bytes)).to_owned()
 }
 
 /// All rules and what they found.
@@ -121,42 +147,45 @@ pub(super) struct Step<'a> {
 pub(super) struct Rules {
     i1: ContextOfTurns,
     i2: DeclaredEgress,
-    i4: Revocations,
     i5: EphemeralBudget,
     i6: OneOrder,
     findings: Findings,
+    scratch: Scratch,
 }
 
 impl Rules {
     pub(super) fn new(options: &ReplayOptions) -> Self {
+        let bounds = Bounds { listed_max: options.listed_max, state_max: options.state_max };
         Self {
-            i1: ContextOfTurns::default(),
-            i2: DeclaredEgress::default(),
-            i4: Revocations::default(),
-            i5: EphemeralBudget::new(options.ephemeral_budget),
+            i1: ContextOfTurns::new(bounds),
+            i2: DeclaredEgress::new(bounds),
+            i5: EphemeralBudget::new(bounds, options.ephemeral_budget),
             i6: OneOrder::default(),
             findings: Findings::new(options.listed_max),
+            scratch: options.scratch(),
         }
     }
 
     /// Shows the next event to the rules that it concerns.
-    pub(super) fn step(&mut self, step: &Step<'_>) {
-        let found = &mut self.findings;
+    ///
+    /// # Errors
+    /// `Io` when a temporary file cannot be used.
+    pub(super) fn step(&mut self, step: &Step<'_>) -> Result<()> {
+        let (found, scratch) = (&mut self.findings, &self.scratch);
         match step.event.kind() {
-            "turn.ended" => self.i1.ended(step),
-            "context.assembled" => self.i1.assembled(step, found),
+            "turn.ended" => self.i1.ended(step, scratch)?,
+            "context.assembled" => self.i1.assembled(step, scratch, found)?,
             "capability.invoked" => {
-                self.i2.invoked(step);
+                self.i2.invoked(step, scratch)?;
                 IdempotencyKeys::invoked(step, found);
             }
-            "privacy.egress" => self.i2.left(step),
-            "capability.activated" => self.i4.activated(step),
-            "capability.revoked" => self.i4.revoked(step, found),
+            "privacy.egress" => self.i2.left(step, scratch)?,
+            REVOKED => Revocations::revoked(step, found),
             kind if kind.starts_with("assistant.") => ContentByReference::said(step, found),
             _ => {}
         }
-        self.i5.step(step);
         self.i6.step(step);
+        self.i5.step(step, scratch)
     }
 
     /// Returns the number of hosts seen.
@@ -165,11 +194,37 @@ impl Rules {
     }
 
     /// Gives up on what still waits, and returns what was found.
-    pub(super) fn finish(mut self) -> Findings {
-        self.i1.finish(&mut self.findings);
-        self.i2.finish(&mut self.findings);
-        self.i5.finish(&mut self.findings);
+    ///
+    /// # Errors
+    /// `Io` when a temporary file cannot be used.
+    pub(super) fn finish(mut self) -> Result<Findings> {
+        self.i1.finish(&mut self.findings)?;
+        self.i2.finish(&mut self.findings)?;
+        self.i5.finish(&mut self.findings)?;
         self.i6.finish(&mut self.findings);
-        self.findings
+        Ok(self.findings)
+    }
+
+    /// Writes all they keep. Sorts what lies in memory, and changes nothing else.
+    pub(super) fn write(&mut self, out: &mut Out<'_>) -> Result<()> {
+        self.i1.write(out)?;
+        self.i2.write(out)?;
+        self.i5.write(out)?;
+        self.i6.write(out)?;
+        self.findings.write(out)
+    }
+
+    /// Reads what [`write`](Self::write) wrote, under the same options but for `state_max`.
+    pub(super) fn read(options: &ReplayOptions, from: &mut In<'_>) -> Result<Self> {
+        let bounds = Bounds { listed_max: options.listed_max, state_max: options.state_max };
+        let scratch = options.scratch();
+        Ok(Self {
+            i1: ContextOfTurns::read(bounds, &scratch, from)?,
+            i2: DeclaredEgress::read(bounds, &scratch, from)?,
+            i5: EphemeralBudget::read(bounds, options.ephemeral_budget, &scratch, from)?,
+            i6: OneOrder::read(from)?,
+            findings: Findings::read(options.listed_max, from)?,
+            scratch,
+        })
     }
 }

@@ -15,11 +15,15 @@ mod bitmap;
 mod blocks;
 mod cycle;
 mod guard;
+#[doc(hidden)]
+pub mod index;
 mod linearize;
 mod numbered;
 mod proof;
 mod repeated;
 mod runs;
+#[doc(hidden)]
+pub mod tree;
 
 pub use cycle::{Cycle, OrderError, TooMany};
 pub use guard::{Admission, CycleGuard, NotAnOrder, Verdict};

@@ -95,10 +95,11 @@ pub use replay::{
 pub use store::{
     Appended, Appender, BatchMode, BatchReport, BlobState, BlobStats, Blobs, BudgetPolicy, Clock,
     ContentVerified, Durability, Events, EvictedSpan, Finding, Gap, HostInfo, HostStats, IdFactory, KeyState,
-    LostRange, MissingCause, NewEvent, OpenReport, Options, Position, Progress, PutOptions, PutReport,
-    Random, ReindexReport, RepairMode, RepairReport, SegmentForm, SegmentStats, Snapshot, Stats, Store,
-    StoredEvent, SubscribeFrom, Subscription, SystemClock, SystemRandom, Torn, TornPack, TypeStats, UuidV7,
-    VerifyOutcome, VerifyReport, reindex, repair, verify,
+    LostRange, MissingCause, NewEvent, OpenReport, Options, OrderFrom, OrderMark, OrderPoint, OrderStep,
+    OrderSubscription, Ordered, Position, Progress, PutOptions, PutReport, Random, ReindexReport, RepairMode,
+    RepairReport, SegmentForm, SegmentStats, Snapshot, Stable, StableReason, Stats, Store, StoredEvent,
+    SubscribeFrom, Subscription, SystemClock, SystemRandom, Torn, TornPack, TypeStats, UuidV7, VerifyOutcome,
+    VerifyReport, reindex, repair, verify,
 };
 
 /// The seam between the engine and its files: a store runs on any [`Vfs`](vfs::Vfs).

@@ -1,4 +1,5 @@
-//! How much memory the order and a replay take, an event: measured over whole stores, by an allocator that counts.
+//! How much memory the order and a replay take, whatever the number of events: measured over whole stores, by an allocator
+//! that counts.
 //!
 //! One test, so that nothing else allocates meanwhile.
 
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use causelog::{
     BatchMode, Durability, Event, EventId, HostId, JsonText, NoResolver, Options, ReplayOptions, Seq, Store,
-    replay,
+    StoreReplay,
 };
 
 /// Counts what is held, and the most that was.
@@ -55,10 +56,12 @@ fn peak(work: impl FnOnce()) -> usize {
 const EVENTS: usize = 100_000;
 /// Small enough that most are sealed, while the last one is not.
 const SEGMENT_BYTES: u64 = 8 << 20;
-/// What an event may take.
-const EVENT_BYTES: usize = 32;
+/// What the order's index may take.
+const CACHE_BYTES: usize = 1 << 20;
 /// What a host may take.
-const HOST_BYTES: usize = 64;
+const HOST_BYTES: usize = 256;
+/// What a replay takes beside the order: above all the places of the newest events.
+const REPLAY_BYTES: usize = 3 << 20;
 /// Read-ahead and buffers, whatever the number of events and hosts.
 const FIXED_BYTES: usize = 512 << 10;
 
@@ -135,38 +138,51 @@ fn fill(store: &Store, shape: &Shape) {
     }
 }
 
-/// Returns what the order and a replay take of a store whose segments have either form.
-fn measure(dir: &Path, shape: &Shape) -> [usize; 2] {
-    let options =
-        Options::new().background(false).durability(Durability::Os).segment_bytes_max(SEGMENT_BYTES);
+/// Returns what the order, a replay and a thousand snapshots take of a store whose segments have either form.
+fn measure(dir: &Path, shape: &Shape) -> [usize; 3] {
+    let options = Options::new()
+        .background(false)
+        .durability(Durability::Os)
+        .segment_bytes_max(SEGMENT_BYTES)
+        .order_cache_bytes(CACHE_BYTES);
     let store = Store::create(dir, options).unwrap();
     fill(&store, shape);
     // What readers keep for good, such as which records were checked, is the store's own.
     assert_eq!(store.events().unwrap().map(Result::unwrap).count(), EVENTS);
     let ordered = peak(|| assert_eq!(store.ordered().unwrap().map(Result::unwrap).count(), EVENTS));
+    let snapshot = store.snapshot().unwrap();
     let replayed = peak(|| {
-        let report = replay(store.ordered().unwrap(), &ReplayOptions::new(), &NoResolver).unwrap();
+        let mut replay = StoreReplay::new(&snapshot, &ReplayOptions::new(), &NoResolver).unwrap();
+        replay.run().unwrap();
+        let report = replay.finish().unwrap();
         assert!(report.stable && report.events == EVENTS as u64, "{report}");
     });
+    let snapshots = peak(|| {
+        let many: Vec<_> = (0..1_000).map(|_| store.snapshot().unwrap()).collect();
+        assert_eq!(many.iter().map(causelog::Snapshot::len).min(), Some(EVENTS as u64));
+    });
     store.close().unwrap();
-    [ordered, replayed]
+    [ordered, replayed, snapshots]
 }
 
 #[test]
-fn the_order_and_a_replay_take_at_most_32_bytes_an_event() {
+fn the_order_a_replay_and_snapshots_take_memory_that_does_not_grow_with_the_log() {
     let dir = tempfile::tempdir().unwrap();
     let mut beyond = Vec::new();
     for (number, shape) in SHAPES.iter().enumerate() {
-        let found = measure(&dir.path().join(number.to_string()), shape);
-        let most = EVENTS * EVENT_BYTES + shape.hosts * HOST_BYTES + FIXED_BYTES;
-        let [ordered, replayed] = found.map(|bytes| bytes / (EVENTS / 10));
+        let [ordered, replayed, snapshots] = measure(&dir.path().join(number.to_string()), shape);
+        let most = CACHE_BYTES + shape.hosts * HOST_BYTES + FIXED_BYTES;
         let line = format!(
-            "{}: {ordered} and {replayed} bytes for each 10 events; {} allowed",
+            "{}: {} and {} KiB, of {} and {} allowed; 1,000 snapshots {} KiB",
             shape.name,
-            most / (EVENTS / 10)
+            ordered >> 10,
+            replayed >> 10,
+            most >> 10,
+            (most + REPLAY_BYTES) >> 10,
+            snapshots >> 10
         );
         println!("{line}");
-        if found.iter().any(|bytes| *bytes > most) {
+        if ordered > most || replayed > most + REPLAY_BYTES || snapshots > 1 << 20 {
             beyond.push(line);
         }
     }

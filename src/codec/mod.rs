@@ -13,6 +13,7 @@ mod json;
 mod key_head;
 mod ledger;
 mod lines;
+mod nodes;
 mod pack;
 mod ranges;
 mod slot;
@@ -38,6 +39,10 @@ pub use json::{parse_event, read_event, upcast_event, write_event};
 pub use key_head::{KEY_HEAD_BYTES, KeyFault, KeyHead};
 pub use ledger::{ENTRY_BYTES, Entry, EntryKind, LedgerEntry};
 pub use lines::{Line, Lines};
+pub use nodes::{
+    NODE_ALIGN, NODE_BYTES_MAX, NODE_HEAD_BYTES, NODES_HEAD_BYTES, NODES_START, NodesFault, NodesHead,
+    ROOT_BYTES_MAX, ROOT_SLOT_BYTES, ROOT_SLOTS, RootSlot,
+};
 pub use pack::{
     CHUNK_BYTES, ContentTrailer, FOOTER_ENTRY_BYTES, FOOTER_TAIL_BYTES, FooterEntry, FooterTail,
     HEAD_BYTES_MAX, HEAD_BYTES_MIN, PACK_HEADER_BYTES, PackError, PackHeader, RECORD_ALIGN, RecordHead,

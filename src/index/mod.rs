@@ -14,6 +14,7 @@
 //! - Files that cannot be opened, read or written are reported as that, and left alone.
 
 mod blocks;
+mod nodes;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinitio
 use crate::contract::{Error, EventId, HostId, Result, Seq};
 use crate::io::{OpenMode, Vfs, VfsFile};
 use blocks::{Blocks, Cause, FirstCause};
+pub use nodes::{NodeAccess, NodeFiles, NodesFound};
 pub use rows::{Checkpoint, CheckpointBatch, HostRow, SegmentRow};
 
 /// The version of the tables below. Another one is not read, but made anew.

@@ -37,6 +37,27 @@ impl View {
         self.parts().next_back().map_or(0, |part| part.arrivals_end())
     }
 
+    /// Counts the events that arrived before an arrival and are held. Cost: a look at each segment; a walk over the part of
+    /// a sealed one that is cut.
+    ///
+    /// # Errors
+    /// System calls; damage.
+    pub fn held_before(&self, arrival: u64) -> Result<u64> {
+        let mut held = 0;
+        for part in self.parts() {
+            let cut = arrival.saturating_sub(part.arrivals_before());
+            held += match part {
+                _ if part.arrivals_end() <= arrival => part.events(),
+                Part::Sealed(segment) => {
+                    let cut = usize::try_from(cut).unwrap_or(usize::MAX);
+                    segment.arrivals()?.take(cut).filter(|offset| *offset > 0).count() as u64
+                }
+                Part::Active(..) => cut,
+            };
+        }
+        Ok(held)
+    }
+
     /// Reads up to `most` events of one segment in arrival order: those from `from` on, or the first that are there
     /// behind it. Cost: a step for each segment behind that one; the records.
     ///

@@ -106,15 +106,6 @@ impl Writer {
         self.sync()
     }
 
-    /// Writes down what is evicted, pinned or rewritten. Durable when it returns.
-    ///
-    /// # Errors
-    /// When a record names a host that is not defined; what the system calls report.
-    pub fn keep(&self, controls: &[Control]) -> Result<()> {
-        self.with_keeping(|staging| if controls.is_empty() { Ok(()) } else { staging.keep(controls) })?;
-        self.sync()
-    }
-
     /// Runs `stage` in a segment whose head lets such records stand in it.
     pub(super) fn with_keeping<T>(&self, stage: impl Fn(&mut Staging) -> Result<T>) -> Result<T> {
         loop {

@@ -2,6 +2,7 @@
 
 mod active;
 mod active_index;
+mod arrangement;
 mod arrivals;
 mod blocks;
 mod chain;
@@ -9,6 +10,7 @@ mod check;
 mod checked;
 mod cursor;
 mod directory;
+mod dropping;
 mod ending;
 mod error;
 mod files;
@@ -25,6 +27,7 @@ mod merge;
 mod names;
 mod notify;
 mod parts;
+mod ranks;
 mod recent;
 mod record;
 mod recovery;
@@ -47,22 +50,22 @@ mod verify;
 mod view;
 mod writer;
 
+pub use arrangement::{Arrangement, Incarnation, ViewFacts};
 pub use check::check_active;
 pub use finding::Finding;
 pub use interner::Names;
-#[cfg(feature = "cli")]
-pub use late::causes_of;
 pub use mark::{MARK_FILE, Mark, MarkFile, MarkWriter};
 pub use notify::Notifier;
 pub use parts::{Found, HostReader, Part};
 
+pub use ranks::HostRanks;
 pub use record::Record;
 pub use recovery::{IDS_DIR, Recovered, Role, recover};
 pub use repair::{LostRange, Plan, Tell, plan_repair};
 
 pub use staging::{BeforeSync, Outcome, Staging, WriterOptions};
 pub use standing::Standing;
-pub use stored::{StoredEvent, resolved_causes};
+pub use stored::StoredEvent;
 pub use tail::Torn;
 pub use upkeep::{checkpoint, drop_oldest, merge_next, seal_next};
 pub use view::View;

@@ -14,7 +14,7 @@ use super::ids::IdTables;
 use super::recent::Place;
 use super::record::Record;
 use super::sealed::SealedSegment;
-use crate::codec::{ActiveEntry, ControlState, Fingerprint};
+use crate::codec::{ActiveEntry, ControlState};
 use crate::contract::Result;
 
 /// The segments of a log.
@@ -202,33 +202,6 @@ impl Part<'_> {
         }
     }
 
-    /// Shows a host's `seq` in this segment as runs, rising: the first, and how many follow one another.
-    ///
-    /// # Errors
-    /// Those of `show`; system calls; damage.
-    pub fn host_runs(&self, host: u32, mut show: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
-        match self {
-            Self::Sealed(segment) => {
-                let Some(entry) = segment.host_entry(host) else { return Ok(()) };
-                let (first, last, events) = (entry.first_seq, entry.last_seq, u64::from(entry.events));
-                if last - first + 1 == events {
-                    return show(first, events);
-                }
-                for record in segment.seek(host, 0)? {
-                    show(record?.get().seq().get(), 1)?;
-                }
-            }
-            Self::Active(segment, visible) => {
-                let index = segment.index().read();
-                for at in index.of_host(host, 0, *visible) {
-                    let Some(entry) = index.entry(*at) else { continue };
-                    show(entry.seq, 1)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Lists where a host's events of a type stand in this segment, by rising `seq`: for [`Part::records`]. Cost: a
     /// search in a sealed segment; in an active one a walk over the shorter of the host's list and the type's.
     ///
@@ -247,19 +220,6 @@ impl Part<'_> {
                 Ok(either.filter(|at| index.entry(**at).is_some_and(both)).map(|at| u64::from(*at)).collect())
             }
         }
-    }
-
-    /// Reports whether an event names a cause with this fingerprint that was not held when the event was written.
-    ///
-    /// # Errors
-    /// System calls; damage.
-    pub fn misses(&self, cause: Fingerprint) -> Result<bool> {
-        Ok(match self {
-            Self::Sealed(segment) => segment.unresolved(cause)?.next().is_some(),
-            Self::Active(segment, visible) => {
-                segment.index().read().namers(cause).first().is_some_and(|namer| namer < visible)
-            }
-        })
     }
 
     /// Counts the events of a type.

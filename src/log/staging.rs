@@ -5,15 +5,18 @@
 //! - A refused event changes nothing.
 //! - Checks run in the contract's order: id, then seq, then cycle. (The event itself was validated before.)
 //! - What was staged and not written can be undone, newest first, and then leaves no trace.
+//! - The arrangement covers exactly the events that are staged or stored, or says that it does not.
 
 use std::sync::Arc;
 
 use super::active::ActiveSegment;
+use super::arrangement::{Arrangement, Arrival, Refusal};
 use super::interner::Names;
 use super::keeping::Before;
-use super::late::{Cause, admit, guard_of};
+use super::late::cycle;
 use super::notify::Notifier;
 use super::parts::Found;
+use super::ranks::HostRanks;
 use super::recent::{Place, Recent};
 use super::standing::Standing;
 use super::stored::StoredEvent;
@@ -23,7 +26,7 @@ use crate::codec::{
     RecordBuffer, UNRESOLVED, encode_control,
 };
 use crate::contract::{Code, Error, ErrorKind, EventFields, IdRef, Result, limits, same};
-use crate::order::CycleGuard;
+use crate::order::index::{Cause, EventKey};
 
 /// What the writer needs to know.
 #[derive(Clone, Debug)]
@@ -87,12 +90,24 @@ pub struct Staging {
     secret: [u8; 16],
     names: Arc<Names>,
     recent: Recent,
-    guard: CycleGuard,
+    order: Order,
+    ranks: HostRanks,
     records: RecordBuffer,
     undo: Vec<Undo>,
     /// Tickets in `undo`.
     unsettled: u64,
 }
+
+/// The order of what is staged.
+enum Order {
+    /// It is kept, event by event.
+    Kept(Arrangement),
+    /// It could not be: why.
+    Lost(Arrangement, String),
+}
+
+/// A cause as an event names it, and where it stands if it is held.
+type Named<'e> = (IdRef<'e>, Option<Place>);
 
 pub(super) enum Undo {
     Event { host: u32, high: Option<u64>, last_id: String },
@@ -110,10 +125,16 @@ impl Undo {
 }
 
 impl Staging {
-    /// Starts from a log's state.
-    pub fn new(state: ControlState, names: Arc<Names>, segment: Arc<ActiveSegment>) -> Self {
+    /// Starts from a log's state, with the order of all its events.
+    pub fn new(
+        state: ControlState,
+        names: Arc<Names>,
+        segment: Arc<ActiveSegment>,
+        order: Arrangement,
+    ) -> Self {
         Self {
-            guard: guard_of(&state),
+            order: Order::Kept(order),
+            ranks: HostRanks::of(&names),
             secret: segment.header().secret,
             standing: Arc::new(Standing::of(&state)),
             state,
@@ -150,7 +171,6 @@ impl Staging {
         }
         self.check_seq(event, view)?;
         self.check_promise(event)?;
-        let namers = view.namers(id)?;
         let causes = self.resolve(event, view)?;
         let known_host = self.names.host_number(event.host());
         let known_kind = self.names.kind_number(event.kind());
@@ -158,23 +178,115 @@ impl Staging {
 
         let host = known_host.unwrap_or_else(|| u32::try_from(self.state.hosts.len()).unwrap_or(UNRESOLVED));
         let kind = known_kind.unwrap_or_else(|| u32::try_from(self.state.types.len()).unwrap_or(UNRESOLVED));
+        let key = EventKey { host, seq: event.seq().get() };
         let mut records = std::mem::take(&mut self.records);
-        let mut guard = std::mem::take(&mut self.guard);
-        let staged = admit(&mut guard, id, &causes, &namers, view, || {
-            let outcome =
-                self.stage(event, (host, kind), &causes, !namers.is_empty(), &mut records, options)?;
-            Ok((outcome, outcome != Outcome::Full))
-        });
+        let staged = self.arrange(event, (key, kind), &causes, view, &mut records, options);
         self.records = records;
-        self.guard = guard;
         staged
+    }
+
+    /// Stages an event and gives it its place in the order. Of one that closes a cycle nothing is staged.
+    fn arrange(
+        &mut self,
+        event: &impl EventFields,
+        (key, kind): (EventKey, u32),
+        causes: &[Named<'_>],
+        view: &View,
+        records: &mut RecordBuffer,
+        options: &WriterOptions,
+    ) -> Result<Outcome> {
+        let id = event.id();
+        if causes.iter().any(|(cause, _)| *cause == id) {
+            return Err(cycle(id, key, &[key], view));
+        }
+        let chained = self.state.hosts.get(key.host as usize).is_some_and(|host| host.chained);
+        let arrival = Arrival { key, id, arrival: self.state.arrivals, chained };
+        let named: Vec<Cause> = causes
+            .iter()
+            .map(|(cause, place)| Cause {
+                fingerprint: view.fingerprint(*cause).0,
+                at: place.map(|place| EventKey { host: place.host, seq: place.seq }),
+            })
+            .collect();
+        let order = match &mut self.order {
+            Order::Kept(order) => order,
+            Order::Lost(_, why) if self.state.late_causes || !view.namers(id)?.is_empty() => {
+                let what = format!("the order of the events could not be kept, open the store again: {why}");
+                return Err(Error::corrupt(what));
+            }
+            Order::Lost(..) => return self.stage(event, (key.host, kind), causes, false, records, options),
+        };
+        let namers = order.namers(id, view)?;
+        if namers.is_empty() {
+            // Nothing waits for it, so it closes no cycle, whatever it names.
+            let outcome = self.stage(event, (key.host, kind), causes, false, records, options)?;
+            if let (Outcome::Staged(_), Order::Kept(order)) = (outcome, &mut self.order)
+                && let Err(Refusal::Failed(error)) = order.add(&arrival, &named, &[], view, &self.ranks)
+            {
+                tracing::warn!(%error, "the order of the events is not kept any more");
+                self.lose_order(error.message());
+            }
+            return Ok(outcome);
+        }
+        let before = order.clone();
+        let is_new = self.ranks.admit(event.host(), key.host);
+        let placed = match order.add(&arrival, &named, &namers, view, &self.ranks) {
+            Ok(()) => self.stage(event, (key.host, kind), causes, true, records, options),
+            Err(Refusal::Cycle(path)) => Err(cycle(id, key, &path, view)),
+            Err(Refusal::Failed(error)) => Err(error),
+        };
+        if !matches!(placed, Ok(Outcome::Staged(_))) {
+            self.order = Order::Kept(before);
+            if is_new {
+                self.ranks.retract(event.host());
+            }
+        }
+        placed
+    }
+
+    /// Keeps the order no longer.
+    pub fn lose_order(&mut self, why: &str) {
+        self.order = Order::Lost(self.order_as_it_is().clone(), why.to_owned());
+    }
+
+    /// Returns the order as far as it was kept.
+    pub fn order_as_it_is(&self) -> &Arrangement {
+        let (Order::Kept(order) | Order::Lost(order, _)) = &self.order;
+        order
+    }
+
+    /// Returns the order of all that is staged, or why it is not kept.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn order(&self) -> Result<&Arrangement> {
+        match &self.order {
+            Order::Kept(order) => Ok(order),
+            Order::Lost(_, why) => {
+                Err(Error::corrupt(format!("the order of the events could not be kept: {why}")))
+            }
+        }
+    }
+
+    /// Changes the order where what it says stays the same, or where events are dropped.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is not kept; those of `change`, and it is then as it was.
+    pub fn change_order(
+        &mut self,
+        change: impl FnOnce(&mut Arrangement, &HostRanks) -> Result<()>,
+    ) -> Result<()> {
+        let mut changed = self.order()?.clone();
+        change(&mut changed, &self.ranks)?;
+        self.order = Order::Kept(changed);
+        Ok(())
     }
 
     fn stage(
         &mut self,
         event: &impl EventFields,
         (host, kind): (u32, u32),
-        causes: &[Cause<'_>],
+        causes: &[Named<'_>],
         late: bool,
         records: &mut RecordBuffer,
         options: &WriterOptions,
@@ -240,7 +352,9 @@ impl Staging {
 
     fn name_host(&mut self, name: &str) -> Result<()> {
         self.control(&Control::HostDefined { name: name.to_owned() })?;
-        Arc::make_mut(&mut self.names).push_host(name);
+        if let Some(number) = Arc::make_mut(&mut self.names).push_host(name) {
+            self.ranks.admit(name, number);
+        }
         self.undo.push(Undo::Host);
         Ok(())
     }
@@ -294,7 +408,6 @@ impl Staging {
     /// Forgets the events that arrived before `oldest`: they were dropped.
     pub fn forget(&mut self, oldest: u64) {
         self.recent.forget(oldest);
-        self.guard.forget(oldest);
     }
 
     /// Forgets how to undo what is written now.
@@ -318,8 +431,8 @@ impl Staging {
         self.undo.drain(..from);
     }
 
-    /// Undoes everything that is not settled.
-    pub fn undo(&mut self) {
+    /// Undoes everything that is not settled; `settled` is the order of what is.
+    pub fn undo(&mut self, settled: &Arrangement) {
         let mut renamed = false;
         while let Some(undo) = self.undo.pop() {
             match undo {
@@ -346,9 +459,12 @@ impl Staging {
         self.unsettled = 0;
         if renamed {
             self.names = Arc::new(Names::of(&self.state));
+            self.ranks = HostRanks::of(&self.names);
         }
         self.recent.clear();
-        self.guard = guard_of(&self.state);
+        if matches!(self.order, Order::Kept(_)) {
+            self.order = Order::Kept(settled.clone());
+        }
     }
 
     fn compare(&self, event: &impl EventFields, held: Found) -> Result<Outcome> {
@@ -397,7 +513,7 @@ impl Staging {
         })
     }
 
-    fn resolve<'e>(&self, event: &'e impl EventFields, view: &View) -> Result<Vec<Cause<'e>>> {
+    fn resolve<'e>(&self, event: &'e impl EventFields, view: &View) -> Result<Vec<Named<'e>>> {
         event
             .causes()
             .map(|cause| {

@@ -49,11 +49,6 @@ impl Standing {
         self.ranges.of_host(RangeKind::Pinned, host)
     }
 
-    /// Returns all ranges.
-    pub fn ranges(&self) -> &Ranges {
-        &self.ranges
-    }
-
     /// Lists the hosts that were declared, by number, with what they promise.
     pub fn declared(&self) -> impl Iterator<Item = (u32, HostPromise)> {
         self.declared.iter().map(|(host, promise)| (*host, *promise))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::interner::Names;
 use super::record::Record;
-use crate::codec::{ArchivedEventRecord, UNRESOLVED};
+use crate::codec::ArchivedEventRecord;
 use crate::contract::{Event, EventFields, EventId, HostId, IdRef, JsonText, Result, Seq};
 
 /// An event that the store holds. Zero-copy: it points into its segment and keeps it readable.
@@ -94,13 +94,4 @@ impl fmt::Debug for StoredEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StoredEvent({} {}#{})", self.id(), self.host(), self.seq())
     }
-}
-
-/// Returns the record's causes that were held when it was written, as `(host number, seq)`.
-pub fn resolved_causes(record: &ArchivedEventRecord<'_>) -> impl Iterator<Item = (u32, u64)> {
-    record
-        .causes
-        .iter()
-        .filter(|cause| cause.host.to_native() != UNRESOLVED)
-        .map(|cause| (cause.host.to_native(), cause.seq.to_native()))
 }

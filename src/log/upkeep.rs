@@ -159,10 +159,11 @@ pub fn merge_next(writer: &Writer, vfs: &dyn Vfs) -> Result<bool> {
 /// What the system calls report.
 pub fn drop_oldest(writer: &Writer, vfs: &dyn Vfs, oldest: &Arc<SealedSegment>) -> Result<()> {
     oldest.keep_readable()?;
-    writer.replace_segments(|segments| {
+    let ranges: Vec<_> =
+        oldest.hosts().iter().map(|host| (host.host, host.first_seq..=host.last_seq)).collect();
+    writer.drop_events(&ranges, |segments| {
         segments.sealed.retain(|segment| segment.number() != oldest.number());
         segments.ids = Arc::new(segments.ids.without_segment(oldest.number()));
-    });
-    writer.forget_dropped();
+    })?;
     vfs.remove(oldest.path()).map_err(|e| Error::io("remove a segment", e).at_path(oldest.path()))
 }

@@ -14,12 +14,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
 use super::active::{ActiveSegment, Batch};
 use super::active_index::ActiveIndex;
+use super::arrangement::Arrangement;
 use super::error::LogError;
 use super::files::creating_file;
 use super::group::{Failure, Group, Leader};
@@ -49,8 +50,8 @@ pub struct Writer {
     vfs: Arc<dyn Vfs>,
     dir: PathBuf,
     options: WriterOptions,
-    secret: [u8; 16],
-    segments: RwLock<Arc<Segments>>,
+    pub(super) secret: [u8; 16],
+    pub(super) published: RwLock<Published>,
     names: RwLock<Arc<Names>>,
     standing: RwLock<Arc<Standing>>,
     pub(super) staging: Mutex<Staging>,
@@ -60,8 +61,19 @@ pub struct Writer {
     durable_end: AtomicU64,
     /// Up to here the active file is known to hold zeros or frames.
     zeros_end: AtomicU64,
+    /// Memory of nodes of the order that are not stored, when a group was last written.
+    order_fresh_bytes: AtomicUsize,
     /// End of the newest watermark: nothing to confirm while nothing is written behind it.
     watermark_end: AtomicU64,
+}
+
+/// What readers of this process are shown, of one moment.
+pub(super) struct Published {
+    pub(super) segments: Arc<Segments>,
+    /// The order of what is visible.
+    pub(super) order: Arc<Arrangement>,
+    /// The order of what is synced.
+    pub(super) synced_order: Arc<Arrangement>,
 }
 
 /// Without the secret and what is staged.
@@ -85,12 +97,14 @@ impl Writer {
         confirmed: bool,
     ) -> Self {
         let end = staging.segment.written_end();
+        let order = Arc::new(staging.order_as_it_is().clone());
+        let published = Published { segments: Arc::new(segments), synced_order: Arc::clone(&order), order };
         Self {
             vfs,
             dir,
             options,
             secret: staging.segment.header().secret,
-            segments: RwLock::new(Arc::new(segments)),
+            published: RwLock::new(published),
             names: RwLock::new(Arc::clone(staging.names())),
             standing: RwLock::new(Arc::clone(&staging.standing)),
             staging: Mutex::new(staging),
@@ -98,27 +112,46 @@ impl Writer {
             mark,
             durable_end: AtomicU64::new(end),
             zeros_end: AtomicU64::new(end),
+            order_fresh_bytes: AtomicUsize::new(0),
             watermark_end: AtomicU64::new(if confirmed { end } else { 0 }),
         }
     }
 
     /// Returns what this process's readers see now.
     pub fn view(&self) -> View {
-        self.view_of(ActiveSegment::visible)
+        self.view_of(ActiveSegment::visible, |_| ()).0
+    }
+
+    /// Returns what this process's readers see now, and its order.
+    pub fn ordered_view(&self) -> (View, Arc<Arrangement>) {
+        self.view_of(ActiveSegment::visible, |published| Arc::clone(&published.order))
     }
 
     /// Returns what is durable now: what may leave this process.
     pub fn synced_view(&self) -> View {
-        self.view_of(ActiveSegment::synced)
+        self.view_of(ActiveSegment::synced, |_| ()).0
     }
 
-    fn view_of(&self, events: impl Fn(&ActiveSegment) -> u32) -> View {
-        let segments = Arc::clone(&self.segments.read());
+    /// Returns what is durable now, and its order.
+    pub fn ordered_synced_view(&self) -> (View, Arc<Arrangement>) {
+        self.view_of(ActiveSegment::synced, |published| Arc::clone(&published.synced_order))
+    }
+
+    fn view_of<T>(
+        &self,
+        events: impl Fn(&ActiveSegment) -> u32,
+        also: impl FnOnce(&Published) -> T,
+    ) -> (View, T) {
+        let published = self.published.read();
+        let segments = Arc::clone(&published.segments);
+        // Counts and orders change under this lock alone, so they belong together.
         let visible = segments.active.as_deref().map_or(0, events);
+        let also = also(&published);
+        drop(published);
         // Read after the count: names are published before the events that need them are shown.
         let names = Arc::clone(&self.names.read());
         let standing = Arc::clone(&self.standing.read());
-        View::new(segments, names, self.secret, visible).with_standing(standing)
+        (View::new(segments, names, self.secret, visible).with_standing(standing), also)
     }
 
     /// Offers an event and returns the ticket to wait for; rolls where it has to.
@@ -135,7 +168,7 @@ impl Writer {
                 let mut staging = self.staging.lock();
                 let alarm = self.group.alarm();
                 self.group.check_ticket(after)?;
-                let segments = Arc::clone(&self.segments.read());
+                let segments = Arc::clone(&self.published.read().segments);
                 let view = View::new(segments, Arc::clone(staging.names()), self.secret, u32::MAX);
                 let outcome = staging.offer(event, &view, &self.options);
                 drop(alarm);
@@ -173,14 +206,15 @@ impl Writer {
     }
 
     /// Writes what is staged; with `sync`, makes all that was written durable.
-    fn write(&self, leader: &Leader<'_>, sync: bool) -> Result<()> {
-        let (segment, batch, ticket, names, standing) = {
+    pub(super) fn write(&self, leader: &Leader<'_>, sync: bool) -> Result<()> {
+        let (segment, batch, ticket, names, standing, order) = {
             let staging = self.staging.lock();
             let segment = Arc::clone(&staging.segment);
             let events = u32::try_from(segment.index().read().len()).unwrap_or(u32::MAX);
             let batch = segment.take_batch(events, self.durable_end.load(Ordering::Relaxed))?;
+            let order = Arc::new(staging.order_as_it_is().clone());
             let (names, standing) = (Arc::clone(staging.names()), Arc::clone(&staging.standing));
-            (segment, batch, staging.tickets, names, standing)
+            (segment, batch, staging.tickets, names, standing, order)
         };
         if let (true, Some(before)) = (sync, &self.options.before_sync)
             && let Err(error) = before.call()
@@ -199,6 +233,7 @@ impl Writer {
             self.sync_segment(&segment)?;
         }
         *self.names.write() = names;
+        self.order_fresh_bytes.store(order.index().fresh_bytes(), Ordering::Relaxed);
         *self.standing.write() = standing;
         {
             let mut staging = self.staging.lock();
@@ -206,9 +241,11 @@ impl Writer {
             staging.settle(left);
         }
         if sync {
-            self.publish_synced(&segment, events)?;
+            self.publish_synced(&segment, events, order)?;
         } else {
+            let mut published = self.published.write();
             segment.publish_visible(events);
+            published.order = order;
         }
         leader.done(ticket);
         Ok(())
@@ -251,7 +288,7 @@ impl Writer {
         Ok(())
     }
 
-    fn publish_synced(&self, segment: &ActiveSegment, events: u32) -> Result<()> {
+    fn publish_synced(&self, segment: &ActiveSegment, events: u32, order: Arc<Arrangement>) -> Result<()> {
         let end = self.durable_end.load(Ordering::Relaxed);
         if let Err(source) = self.mark.write(segment.number(), end, events.into()) {
             // Readers elsewhere would miss what is acknowledged here, and the events are stored all the same.
@@ -259,7 +296,11 @@ impl Writer {
             self.group.poison(Failure::of(&error));
             return Err(error);
         }
+        let mut published = self.published.write();
         segment.publish_synced(events);
+        published.order = Arc::clone(&order);
+        published.synced_order = order;
+        drop(published);
         // Last: whoever looks now finds them.
         self.options.on_synced.notify();
         Ok(())
@@ -279,7 +320,8 @@ impl Writer {
             return Err(error);
         }
         self.zeros_end.store(end, Ordering::Relaxed);
-        staging.undo();
+        let settled = Arc::clone(&self.published.read().order);
+        staging.undo(&settled);
         let events = staging.state.arrivals.saturating_sub(segment.header().state.arrivals);
         segment.discard_unwritten(u32::try_from(events).unwrap_or(u32::MAX));
         leader.fail_rest(staging.tickets, Failure::of(&error));
@@ -341,19 +383,20 @@ impl Writer {
         staging.rolling = true;
         let next = Arc::new(create_active(&*self.vfs, &self.dir, header)?);
         let end = next.written_end();
-        let mut segments = self.segments.write();
-        let mut changed = Segments::clone(&segments);
+        let mut published = self.published.write();
+        let mut changed = Segments::clone(&published.segments);
         changed.rolled.extend(changed.active.take());
         changed.active = Some(Arc::clone(&next));
         staging.segment = Arc::clone(&next);
         staging.rolling = false;
-        *segments = Arc::new(changed);
-        drop(segments);
+        published.segments = Arc::new(changed);
+        let order = Arc::clone(&published.order);
+        drop(published);
         for bound in [&self.durable_end, &self.zeros_end] {
             bound.store(end, Ordering::Relaxed);
         }
         self.watermark_end.store(end, Ordering::Relaxed);
-        self.publish_synced(&next, 0)
+        self.publish_synced(&next, 0, order)
     }
 
     /// Syncs, and confirms what was synced by a watermark. Does nothing when that was done already.
@@ -415,14 +458,19 @@ impl Writer {
         Ok(())
     }
 
+    /// Returns the memory of nodes of the order that are not stored, in bytes, as of the last group.
+    pub fn order_fresh_bytes(&self) -> usize {
+        self.order_fresh_bytes.load(Ordering::Relaxed)
+    }
+
     /// Returns how many rolled segments wait to be sealed.
     pub fn rolled(&self) -> usize {
-        self.segments.read().rolled.len()
+        self.published.read().segments.rolled.len()
     }
 
     /// Returns the number of the rolled segment that is sealed next.
     pub fn next_to_seal(&self) -> Option<u64> {
-        self.segments.read().rolled.first().map(|segment| segment.number())
+        self.published.read().segments.rolled.first().map(|segment| segment.number())
     }
 
     /// Returns a host's highest `seq` and the id there, staged events included.
@@ -435,25 +483,16 @@ impl Writer {
 
     /// Returns the active segment and its durable end.
     pub fn durable_end(&self) -> (u64, u64) {
-        let segment = self.segments.read().active.as_ref().map_or(0, |segment| segment.number());
+        let segment = self.published.read().segments.active.as_ref().map_or(0, |segment| segment.number());
         (segment, self.durable_end.load(Ordering::Relaxed))
     }
 
     /// Runs `change` on the list of segments and publishes the result.
     pub fn replace_segments(&self, change: impl FnOnce(&mut Segments)) {
-        let mut segments = self.segments.write();
-        let mut changed = Segments::clone(&segments);
+        let mut published = self.published.write();
+        let mut changed = Segments::clone(&published.segments);
         change(&mut changed);
-        *segments = Arc::new(changed);
-    }
-
-    /// Forgets what is kept in memory of events whose segments were dropped.
-    pub fn forget_dropped(&self) {
-        let mut staging = self.staging.lock();
-        let oldest = self.segments.read().parts(0).next().map(|part| part.arrivals_before());
-        if let Some(oldest) = oldest {
-            staging.forget(oldest);
-        }
+        published.segments = Arc::new(changed);
     }
 
     /// Stages a control record; it is written with the next group.
@@ -489,16 +528,22 @@ impl Writer {
     ///
     /// # Errors
     /// `Poisoned`; what `read` returns.
-    pub fn quiesce<T>(&self, read: impl FnOnce(&Staging, u64) -> Result<T>) -> Result<T> {
+    pub fn quiesce<T>(&self, read: impl FnOnce(&mut Staging, u64) -> Result<T>) -> Result<T> {
         let leader = self.group.lead()?;
         loop {
             self.write(&leader, true)?;
             self.confirm_as(&leader)?;
-            let staging = self.staging.lock();
+            let mut staging = self.staging.lock();
             let end = self.durable_end.load(Ordering::Relaxed);
             // Somebody may have staged an event since the write.
             if staging.segment.pending_bytes() == 0 && end == self.watermark_end.load(Ordering::Relaxed) {
-                return read(&staging, end);
+                let read = read(&mut staging, end)?;
+                // All of it is shown already, so the order is that of what is shown, however it lies.
+                let order = Arc::new(staging.order_as_it_is().clone());
+                let mut published = self.published.write();
+                published.order = Arc::clone(&order);
+                published.synced_order = order;
+                return Ok(read);
             }
         }
     }

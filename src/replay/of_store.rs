@@ -98,7 +98,7 @@ impl<'r> StoreReplay<'r> {
     pub fn new(snapshot: &Snapshot, options: &ReplayOptions, resolver: &'r dyn Resolver) -> Result<Self> {
         let order = SnapshotOrder::new(snapshot)?;
         let content = mark_of(options, resolver)?;
-        Self::begin(order, options, resolver, content)
+        Ok(Self::begin(order, options, resolver, content))
     }
 
     fn begin(
@@ -106,9 +106,9 @@ impl<'r> StoreReplay<'r> {
         options: &ReplayOptions,
         resolver: &'r dyn Resolver,
         content: Option<[u8; 32]>,
-    ) -> Result<Self> {
-        Ok(Self {
-            events: Box::new(order.ordered_from(0)?),
+    ) -> Self {
+        Self {
+            events: Box::new(order.ordered_from(0)),
             length: order.len(),
             mark: order.mark(),
             settings: Settings::of(options),
@@ -118,7 +118,7 @@ impl<'r> StoreReplay<'r> {
             resolver,
             content,
             resumed: None,
-        })
+        }
     }
 
     /// Goes on from a saved point, or starts over where it cannot be used; [`started_over`](Self::started_over) says why.
@@ -142,7 +142,7 @@ impl<'r> StoreReplay<'r> {
             Ok(()) => {
                 let (head, kept) = (point.head, point.kept);
                 Self {
-                    events: Box::new(order.ordered_from(head.position)?),
+                    events: Box::new(order.ordered_from(head.position)),
                     length: order.len(),
                     mark: order.mark(),
                     settings: head.settings,
@@ -157,7 +157,7 @@ impl<'r> StoreReplay<'r> {
                     resumed: None,
                 }
             }
-            Err(_) => Self::begin(order, options, resolver, content)?,
+            Err(_) => Self::begin(order, options, resolver, content),
         };
         this.resumed = Some(usable.map(|()| this.position()));
         Ok(this)
@@ -231,7 +231,7 @@ impl<'r> StoreReplay<'r> {
     /// `Io` when a temporary file cannot be used.
     pub fn finish(self) -> Result<ReplayReport> {
         let mut report = self.replay.finish()?;
-        report.resumed_from = self.resumed.map(|resumed| resumed.unwrap_or_default());
+        report.resumed_from = self.resumed.map(Result::unwrap_or_default);
         Ok(report)
     }
 }

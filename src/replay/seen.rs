@@ -247,7 +247,10 @@ impl<E: EventFields> CausePlaces<E> for SeenIds {
 impl fmt::Debug for SeenIds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids: usize = self.shards.iter().map(|shard| shard.used).sum();
-        f.debug_struct("SeenIds").field("ids", &ids).field("awaited", &self.awaited.len()).finish()
+        f.debug_struct("SeenIds")
+            .field("ids", &ids)
+            .field("awaited", &self.awaited.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::admitted::Admitted;
+use super::arranging::OrderFiles;
 use super::content::Content;
 use super::options::{Durability, Options};
 use super::ring;
@@ -44,6 +45,7 @@ pub(super) struct Core {
     pub(super) budget: Arc<ProofBudget>,
     store_id: [u8; 16],
     content: Content,
+    order_files: OrderFiles,
     /// None after a failure: opened again by the next checkpoint.
     index: Mutex<Option<Index>>,
     index_path: PathBuf,
@@ -75,7 +77,7 @@ impl Core {
         log_dir: PathBuf,
         budget: Arc<ProofBudget>,
         content: Content,
-        (store_id, index): ([u8; 16], Index),
+        (store_id, index, order_files): ([u8; 16], Index, OrderFiles),
         wake: crossbeam::channel::Sender<Wake>,
     ) -> Self {
         let seen = AtomicU64::new(writer.view().len());
@@ -86,6 +88,7 @@ impl Core {
             budget,
             store_id,
             content,
+            order_files,
             index_path: index.path().to_path_buf(),
             index: Mutex::new(Some(index)),
             upkeep: Mutex::new(()),
@@ -131,6 +134,11 @@ impl Core {
 
     /// Seals what is full. The event is stored by now, so a failure here is no failure of the append.
     fn after_append(&self) {
+        if self.order_files.is_due(self.writer.order_fresh_bytes())
+            && let Some(_one) = self.upkeep.try_lock()
+        {
+            self.store_order();
+        }
         let waiting = self.writer.rolled();
         if self.is_behind(waiting) {
             if let Err(error) = self.seal_all() {
@@ -160,6 +168,7 @@ impl Core {
         let _one = self.upkeep.lock();
         // Once the store is closed, its files may be another process's to change.
         self.writer.check()?;
+        let mut sealed_any = false;
         while let Some(waiting) = self.writer.next_to_seal() {
             let mut unsealable = self.unsealable.lock();
             if *unsealable == Some(waiting) {
@@ -167,6 +176,7 @@ impl Core {
             }
             match seal_next(&self.writer, &self.options.vfs, &self.log_dir, &self.budget) {
                 Ok(Some(sealed)) => {
+                    sealed_any = true;
                     tracing::debug!(segment = sealed.segment, events = sealed.events, "sealed");
                 }
                 Ok(None) => break,
@@ -180,6 +190,9 @@ impl Core {
         }
         if self.options.is_capped() {
             return ring::trim(self);
+        }
+        if sealed_any {
+            self.store_order();
         }
         while !self.unmergeable.load(Ordering::Relaxed) {
             match merge_next(&self.writer, &*self.options.vfs) {
@@ -197,6 +210,7 @@ impl Core {
     /// Makes everything durable, then bounds what the next open has to scan.
     pub(super) fn checkpoint(&self) -> Result<()> {
         let _one = self.upkeep.lock();
+        self.store_order();
         let covered = checkpoint(&self.writer, &*self.options.vfs, &self.log_dir)?;
         *self.checkpointed.lock() = (covered.segment, covered.end);
         let view = self.writer.view();
@@ -225,6 +239,25 @@ impl Core {
             events: view.len(),
         };
         self.write_index(&CheckpointBatch { checkpoint, hosts, segments: segments.collect() })
+    }
+
+    /// Stores the order, so that the next open need not place again what it covers. A failure loses nothing: the order is made
+    /// anew from the log. Under the lock of upkeep.
+    fn store_order(&self) {
+        if !self.options.keep_order {
+            return;
+        }
+        let stored = self.writer.quiesce(|staging, _| {
+            staging.change_order(|order, _| self.order_files.store(order))?;
+            staging.order().cloned()
+        });
+        // Everything that is staged was durable then.
+        let published = stored.and_then(|order| self.order_files.publish(&order, &self.writer.view()));
+        if let Err(error) = published
+            && self.writer.check().is_ok()
+        {
+            tracing::warn!(%error, "the order's index was not stored and will be tried again");
+        }
     }
 
     fn write_index(&self, batch: &CheckpointBatch) -> Result<()> {

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::snapshot::Snapshot;
 use crate::contract::{EventId, IdRef, Result};
-use crate::log::causes_of;
 
 impl Snapshot {
     /// Returns the arrivals of held events that name an id which is not held. Cost: a probe of each segment.
@@ -38,6 +37,14 @@ impl Snapshot {
     /// # Errors
     /// `Corrupt`, `Io`.
     pub(crate) fn causes_of(&self, arrival: u64, out: &mut Vec<u64>) -> Result<()> {
-        causes_of(&self.view, arrival, out)
+        let Some(found) = self.view.arrived(arrival)? else { return Ok(()) };
+        for cause in found.record.get().causes.iter() {
+            let held = match cause.resolved() {
+                Some((host, seq)) => self.view.at(host, seq.get())?,
+                None => self.view.find(cause.id.get())?,
+            };
+            out.extend(held.map(|cause| cause.arrival));
+        }
+        Ok(())
     }
 }

@@ -3,30 +3,34 @@
 mod admitted;
 mod ancestry;
 mod appender;
+mod arranging;
 mod batch;
 mod blobs;
 mod by_type;
+mod causes;
 mod content;
 mod core;
-mod dependents;
 mod events;
 mod hosts;
 mod lanes;
 #[cfg(feature = "cli")]
 mod late;
-mod numbering;
 mod opening;
 mod options;
+mod order;
+mod order_mark;
+mod order_subscription;
 mod ordered;
 mod progress;
+mod proving;
 mod reader;
 mod reindex;
 mod repair;
 mod report;
 mod ring;
-mod seqs;
 mod snapshot;
 mod sources;
+mod stable;
 mod stats;
 mod subscribers;
 mod subscription;
@@ -44,6 +48,7 @@ use self::content::Content;
 pub use self::core::Appended;
 use self::core::{Core, Wake};
 use self::opening::Locks;
+use self::order::OrderOf;
 use self::reader::Reader;
 use self::subscribers::Subscribers;
 pub use appender::{Appender, NewEvent};
@@ -52,12 +57,17 @@ pub use blobs::{BlobState, BlobStats, Blobs, BudgetPolicy, KeyState, PutOptions,
 pub use events::Events;
 pub use hosts::{EvictedSpan, HostInfo};
 pub use options::{Durability, Options};
+pub(crate) use order::OrderHandle;
+pub use order_mark::OrderMark;
+pub use order_subscription::{OrderPoint, OrderStep, OrderSubscription};
+pub use ordered::{OrderFrom, Ordered};
 pub use progress::Progress;
 pub use reindex::{ReindexReport, reindex};
 pub use repair::{RepairMode, RepairReport, repair};
 pub use report::OpenReport;
 pub use snapshot::Snapshot;
 pub use sources::{Clock, IdFactory, Random, SystemClock, SystemRandom, UuidV7};
+pub use stable::{Stable, StableReason};
 pub use stats::{HostStats, SegmentForm, SegmentStats, Stats, TypeStats};
 pub use subscription::{Gap, Position, SubscribeFrom, Subscription};
 pub use verify::{ContentVerified, MissingCause, VerifyOutcome, VerifyReport, verify};
@@ -295,11 +305,12 @@ impl Store {
             Mode::Writer(upkeep) => {
                 // In this order: what is synced by then is in the other view too.
                 let synced = upkeep.core.writer.synced_view();
-                Ok(Snapshot { view: upkeep.core.writer.view(), synced })
+                let (view, order) = upkeep.core.writer.ordered_view();
+                Ok(Snapshot { view, synced, order: OrderOf::Kept(order) })
             }
             Mode::Reader(reader) => {
                 let view = reader.view()?;
-                Ok(Snapshot { synced: view.clone(), view })
+                Ok(Snapshot { synced: view.clone(), view, order: OrderOf::Reader(Arc::clone(reader)) })
             }
         }
     }
@@ -372,7 +383,7 @@ impl Store {
     ///
     /// # Errors
     /// `Corrupt`, `Io`.
-    pub fn ordered(&self) -> Result<Events> {
+    pub fn ordered(&self) -> Result<Ordered> {
         self.snapshot()?.ordered()
     }
 
@@ -399,11 +410,26 @@ impl Store {
     /// # Errors
     /// Code `CURSOR` for a position that is not from this history, or lies ahead of what is synced; `Corrupt`, `Io`.
     pub fn subscribe(&self, from: impl Into<SubscribeFrom>) -> Result<Subscription> {
-        let source = match &self.0.mode {
+        let source = self.source();
+        Subscription::new(source, self.0.subscribers.join(), from.into())
+    }
+
+    /// Subscribes to the order of the store: all of it from the start, or what follows a point that was kept, and what is
+    /// placed later. Where the order below the point changed since, and where it cannot be told because the order's index
+    /// was made anew, the first step says from where on. Only what is synced; see [`OrderSubscription`].
+    ///
+    /// # Errors
+    /// None yet; the first call of the subscription reports them.
+    pub fn subscribe_ordered(&self, after: impl Into<Option<OrderPoint>>) -> Result<OrderSubscription> {
+        let seat = self.0.subscribers.join();
+        Ok(OrderSubscription::new(self.source(), seat, subscription::POLL, after.into()))
+    }
+
+    fn source(&self) -> subscription::Source {
+        match &self.0.mode {
             Mode::Writer(upkeep) => subscription::Source::Writer(Arc::clone(&upkeep.core)),
             Mode::Reader(reader) => subscription::Source::Reader(Arc::clone(reader)),
-        };
-        Subscription::new(source, self.0.subscribers.join(), from.into())
+        }
     }
 
     /// Counts what the store holds. Cost: the segments' directories.

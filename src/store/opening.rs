@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::arranging::OrderFiles;
 use super::content::Content;
 use super::core::{Core, keep_up};
 use super::options::{Durability, Options};
@@ -21,11 +22,11 @@ use super::{Inner, Mode, Store};
 use crate::blob::Access;
 use crate::codec::{ControlState, FEATURE_KEEPING, Form, SegmentHeader};
 use crate::contract::{Code, Error, ErrorKind, Result};
-use crate::index::{CheckpointBatch, Index, IndexState, RebuildReason};
+use crate::index::{CheckpointBatch, Index, IndexState, NodeAccess, RebuildReason};
 use crate::io::{LockMode, MemoryVfs, ProofBudget, Vfs, VfsLock};
 use crate::log::{
-    Finding, MARK_FILE, MarkFile, MarkWriter, Names, Recovered, Role, Staging, Writer, WriterOptions,
-    create_active, recover,
+    Arrangement, Finding, HostRanks, MARK_FILE, MarkFile, MarkWriter, Names, Recovered, Role, Staging, View,
+    Writer, WriterOptions, create_active, recover,
 };
 
 /// Directory of the segments within a store's.
@@ -224,7 +225,7 @@ fn start_writer(
     report: &mut OpenReport,
 ) -> Result<Started> {
     let log_dir = path.join(LOG_DIR);
-    let Recovered { store, segments, state, frames_read, torn, .. } = recovered;
+    let Recovered { store, secret, segments, state, frames_read, torn, .. } = recovered;
     let Some(active) = segments.active.clone() else {
         return Err(Error::corrupt("the log has no active segment").at_path(log_dir));
     };
@@ -259,7 +260,13 @@ fn start_writer(
         on_synced: beside.subscribers.notifier(),
     };
     let names = Arc::new(Names::of(&state));
-    let staging = Staging::new(state, names, active);
+    let order_files = OrderFiles::open(options, path, &store, NodeAccess::Write)?;
+    let view = View::new(Arc::new(segments.clone()), Arc::clone(&names), secret, active.visible());
+    let order = arrange(&order_files, options, &state, &view, report)?;
+    let mut staging = Staging::new(state, names, active, order);
+    if !options.keep_order {
+        staging.lose_order("it was not asked for");
+    }
     let vfs = Arc::clone(&options.vfs);
     // Nothing behind the checkpoint: it was closed, or nothing was appended since.
     let confirmed = frames_read == 0;
@@ -275,7 +282,7 @@ fn start_writer(
         log_dir,
         budget,
         beside.content.clone(),
-        (store, index),
+        (store, index, order_files),
         wake,
     ));
     match core.seal_all() {
@@ -293,6 +300,24 @@ fn start_writer(
     let thread =
         thread.transpose().map_err(|e| Error::io("cannot start the store's thread", e).at_path(path))?;
     Ok(Started::Writing(super::Upkeep::new(core, thread)))
+}
+
+/// Takes the stored order, or an empty one, and brings it up to the end of the log.
+fn arrange(
+    files: &OrderFiles,
+    options: &Options,
+    state: &ControlState,
+    view: &View,
+    report: &mut OpenReport,
+) -> Result<Arrangement> {
+    let (mut order, rebuilt) = files.stored(options, view)?;
+    report.order_rebuilt = rebuilt;
+    let chained = |host: u32| state.hosts.get(host as usize).is_some_and(|host| host.chained);
+    let mut rest = |order: &mut Arrangement| {
+        if files.is_due(order.index().fresh_bytes()) { files.store(order) } else { Ok(()) }
+    };
+    order.follow(view, &mut HostRanks::of(view.names()), &chained, &mut rest)?;
+    Ok(order)
 }
 
 /// Opens the index; one that knows more than the log is not of this log and is made anew.
@@ -319,7 +344,7 @@ pub(super) fn open_read_only(path: &Path, options: Options) -> Result<Store> {
     must_exist(&options, path)?;
     let reader = shared_lock(&options, &path.join(READER_LOCK))?;
     let budget = ProofBudget::new(options.proof_bytes_max);
-    let reader_half = Reader::open(&options.vfs, path, budget)?;
+    let reader_half = Reader::open(&options, path, budget)?;
     let mut report = reader_half.report();
     let content = Content::open(path, &options, &report.store.clone(), Access::Read, &mut report)?;
     let locks = Locks { _writer: None, _reader: reader };

@@ -32,6 +32,8 @@ pub struct Options {
     pub(super) lock_wait: Duration,
     pub(super) background: bool,
     pub(super) proof_bytes_max: usize,
+    pub(super) order_cache_bytes: usize,
+    pub(super) keep_order: bool,
     pub(super) events_max: Option<u64>,
     pub(super) bytes_max: Option<u64>,
     pub(super) address_kind: AddressKind,
@@ -56,6 +58,8 @@ impl Default for Options {
             lock_wait: Duration::ZERO,
             background: true,
             proof_bytes_max: 64 << 20,
+            order_cache_bytes: 64 << 20,
+            keep_order: true,
             events_max: None,
             bytes_max: None,
             address_kind: AddressKind::Blake3,
@@ -129,6 +133,23 @@ impl Options {
     #[must_use]
     pub fn proof_bytes_max(mut self, bytes: usize) -> Self {
         self.proof_bytes_max = bytes;
+        self
+    }
+
+    /// Sets how much memory the order's index may take: nodes that were read, three quarters of it, and nodes that are to be
+    /// written. Whatever it is, answers are the same; a small one reads more. What snapshots hold on to comes on top of
+    /// it. Default: 64 MiB.
+    #[must_use]
+    pub fn order_cache_bytes(mut self, bytes: usize) -> Self {
+        self.order_cache_bytes = bytes;
+        self
+    }
+
+    /// Does not keep the order while appending: for measuring what it costs. Whoever asks for it has it made in memory.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_order(mut self) -> Self {
+        self.keep_order = false;
         self
     }
 
@@ -245,6 +266,7 @@ impl fmt::Debug for Options {
             .field("idle_after", &self.idle_after)
             .field("lock_wait", &self.lock_wait)
             .field("background", &self.background)
+            .field("order_cache_bytes", &self.order_cache_bytes)
             .field("events_max", &self.events_max)
             .field("bytes_max", &self.bytes_max)
             .field("address_kind", &self.address_kind)

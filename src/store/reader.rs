@@ -8,11 +8,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::arranging::{OrderFiles, caught_up, is_of};
 use super::opening::{marks, recover_for_reading};
+use super::options::Options;
 use super::report::OpenReport;
 use crate::contract::{Error, Result};
-use crate::io::{ProofBudget, Vfs};
-use crate::log::{Mark, Names, Recovered, Standing, View};
+use crate::index::NodeAccess;
+use crate::io::ProofBudget;
+use crate::log::{Arrangement, Mark, Names, Recovered, Standing, View};
 
 /// The reading half of a store.
 #[derive(Debug)]
@@ -20,11 +23,13 @@ pub(super) struct Reader {
     /// Where to look for news; none for a damaged store, which stays as it was found.
     source: Option<Source>,
     state: Mutex<Seen>,
+    /// The newest order that somebody asked for.
+    order: Mutex<Option<Arc<Arrangement>>>,
 }
 
 #[derive(Debug)]
 struct Source {
-    vfs: Arc<dyn Vfs>,
+    options: Options,
     path: PathBuf,
     budget: Arc<ProofBudget>,
 }
@@ -50,15 +55,15 @@ impl Seen {
 
 impl Reader {
     /// Opens a store for reading.
-    pub(super) fn open(vfs: &Arc<dyn Vfs>, path: &Path, budget: Arc<ProofBudget>) -> Result<Self> {
-        let source = Source { vfs: Arc::clone(vfs), path: path.to_path_buf(), budget };
+    pub(super) fn open(options: &Options, path: &Path, budget: Arc<ProofBudget>) -> Result<Self> {
+        let source = Source { options: options.clone(), path: path.to_path_buf(), budget };
         let seen = source.look()?;
-        Ok(Self { source: Some(source), state: Mutex::new(seen) })
+        Ok(Self { source: Some(source), state: Mutex::new(seen), order: Mutex::default() })
     }
 
     /// Keeps what was recovered, for a store that must not be written.
     pub(super) fn fixed(recovered: Recovered) -> Self {
-        Self { source: None, state: Mutex::new(Seen::of(recovered)) }
+        Self { source: None, state: Mutex::new(Seen::of(recovered)), order: Mutex::default() }
     }
 
     /// Returns what opening found.
@@ -70,7 +75,7 @@ impl Reader {
     pub(super) fn view(&self) -> Result<View> {
         let mut state = self.state.lock();
         if let Some(source) = &self.source {
-            let mark = marks(&*source.vfs, &source.path)?.newest(&state.store);
+            let mark = marks(&*source.options.vfs, &source.path)?.newest(&state.store);
             if mark != state.mark {
                 let seen = source.look()?;
                 // The handle was opened on a sound log: it must not go on over less of it in silence.
@@ -88,6 +93,31 @@ impl Reader {
 }
 
 impl Reader {
+    /// Returns the order of a view of this log: the stored one, followed up to the view's end in memory.
+    pub(super) fn arrange(&self, view: &View) -> Result<Arc<Arrangement>> {
+        let mut kept = self.order.lock();
+        if let Some(order) = &*kept
+            && is_of(order, view)?
+        {
+            let order = caught_up(Arc::clone(order), view)?;
+            *kept = Some(Arc::clone(&order));
+            return Ok(order);
+        }
+        let store = self.state.lock().store;
+        let order = match &self.source {
+            Some(Source { options, path, .. }) => {
+                OrderFiles::open(options, path, &store, NodeAccess::Read)?.stored(options, view)?.0
+            }
+            None => Arrangement::in_memory(),
+        };
+        let order = caught_up(Arc::new(order), view)?;
+        // An older snapshot's order does not replace a newer one's.
+        if kept.as_ref().is_none_or(|kept| kept.arrivals() <= order.arrivals()) {
+            *kept = Some(Arc::clone(&order));
+        }
+        Ok(order)
+    }
+
     /// Returns the view that was newest when somebody last looked.
     pub(super) fn last_view(&self) -> View {
         self.state.lock().view.clone()
@@ -96,6 +126,6 @@ impl Reader {
 
 impl Source {
     fn look(&self) -> Result<Seen> {
-        Ok(Seen::of(recover_for_reading(&self.vfs, &self.path, &self.budget)?))
+        Ok(Seen::of(recover_for_reading(&self.options.vfs, &self.path, &self.budget)?))
     }
 }

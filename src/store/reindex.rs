@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Store;
+use super::arranging::ORDER_DIR;
 use super::opening::{INDEX_FILE, LOG_DIR, lock_for_writing};
 use super::options::Options;
 use super::progress::Progress;
@@ -27,7 +28,7 @@ pub struct ReindexReport {
     pub torn: Option<Torn>,
 }
 
-/// Removes the index database, the merged fingerprint tables and the checkpoint, then makes them again from the
+/// Removes the index database, the order's index, the merged fingerprint tables and the checkpoint, then makes them again from the
 /// segments. Loses nothing; a crash in between only means that the next open makes them.
 ///
 /// Every byte of the segments is checked first, and a damaged log is left as it is: what is derived is evidence then.
@@ -71,10 +72,11 @@ fn drop_derived(path: &Path, options: &Options) -> Result<u64> {
     let vfs = &*options.vfs;
     let mut dropped = 0;
     type Rule = (&'static str, fn(&str) -> bool);
-    let derived: [Rule; 3] = [
+    let derived: [Rule; 4] = [
         ("", |name| name == INDEX_FILE),
         (LOG_DIR, |name| name.ends_with(".checkpoint")),
         (IDS_DIR, |_| true),
+        (ORDER_DIR, |_| true),
     ];
     for (dir, is_derived) in derived {
         let dir = if dir.is_empty() { path.to_path_buf() } else { path.join(dir) };

@@ -25,6 +25,8 @@ pub struct OpenReport {
     /// What became of the index database; `None` where it was not opened.
     #[serde(skip)]
     pub index: Option<IndexState>,
+    /// Why the order's index was made anew from the log; `None` where the stored one was used, or none was opened.
+    pub order_rebuilt: Option<String>,
     /// Damage of content and its keys. The store takes events all the same.
     pub content_damage: Vec<Finding>,
     /// The end of a pack of content that was never confirmed and was cut.
@@ -42,6 +44,7 @@ impl OpenReport {
             damage: recovered.damage.clone(),
             read_only: None,
             index: None,
+            order_rebuilt: None,
             content_damage: Vec::new(),
             torn_content: None,
             frames_read: recovered.frames_read,

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use super::ancestry::Ancestry;
 use super::by_type::OfType;
-use super::dependents::dependents;
 use super::events::{AllHosts, Events, HostEvents};
-use super::ordered::Ordered;
+use super::order::OrderOf;
 use crate::contract::{Code, Cursor, CursorEntry, Error, ErrorKind, EventId, HostId, IdRef, Result, Seq};
 use crate::log::{Found, StoredEvent, View};
 
@@ -22,6 +21,8 @@ pub struct Snapshot {
     pub(super) view: View,
     /// What was synced: all that may leave this process.
     pub(super) synced: View,
+    /// The order of `view`.
+    pub(super) order: OrderOf,
 }
 
 impl Snapshot {
@@ -157,34 +158,6 @@ impl Snapshot {
     /// left out; an id that is not held gives nothing. Memory grows with what was found.
     pub fn ancestry(&self, id: &EventId) -> Events {
         Events::new(Ancestry::new(self.view.clone(), id.clone()))
-    }
-
-    /// Iterates over the events that name an id as a cause, by `(host, seq)`; also of an id that is not held: events
-    /// that wait for it, or whose cause is gone.
-    ///
-    /// Cost: no index of it exists. Every event is read from the segment that holds the one asked for on, or from an
-    /// earlier one that waited for it; every event of the store where it is not held. Payloads are not looked at, and memory
-    /// does not grow with what is read.
-    ///
-    /// # Errors
-    /// `Corrupt`, `Io`.
-    pub fn dependents(&self, id: &EventId) -> Result<Events> {
-        Ok(Events::new(dependents(self.view.clone(), id.clone())?))
-    }
-
-    /// Iterates over all events in the order: each behind the causes of it that are held, and among those that are ready
-    /// together by host, `seq` and id. A host's events come by rising `seq` only where their causes ask for it; see
-    /// [`Appender::chained`](super::Appender::chained). Computes the order first: two passes over the events.
-    ///
-    /// # Memory
-    /// While the order is computed, 12 bytes and a quarter for each event, 4 for each of its causes that is held, and up
-    /// to 7 where `seq` of its host have gaps: at most 32 at three causes an event. While it is read, 4 and those 7. Per
-    /// host about 50 bytes; and up to 1,024 events that are read ahead, whatever the number of hosts.
-    ///
-    /// # Errors
-    /// `Corrupt`, `Io`.
-    pub fn ordered(&self) -> Result<Events> {
-        Ok(Events::new(Ordered::of(self.view.clone())?))
     }
 }
 

@@ -174,7 +174,8 @@ fn types_of(view: &View) -> Result<Vec<TypeStats>> {
 
 fn bytes_in(store: &Store) -> Result<u64> {
     let mut total = 0;
-    let within = [super::opening::LOG_DIR, IDS_DIR, PACKS_DIR, KEYS_DIR].map(|dir| store.path().join(dir));
+    let within = [super::opening::LOG_DIR, super::arranging::ORDER_DIR, IDS_DIR, PACKS_DIR, KEYS_DIR]
+        .map(|dir| store.path().join(dir));
     for dir in [store.path().to_path_buf()].into_iter().chain(within) {
         let vfs = &store.options().vfs;
         for name in vfs.list(&dir).map_err(|e| Error::io("cannot list a directory", e).at_path(&dir))? {

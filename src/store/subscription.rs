@@ -14,17 +14,18 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::RecvTimeoutError;
 use serde::{Deserialize, Serialize};
 
+use super::arranging::caught_up;
 use super::core::Core;
 use super::reader::Reader;
 use super::subscribers::Seat;
 use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, Result};
-use crate::log::{StoredEvent, View};
+use crate::log::{Arrangement, StoredEvent, View};
 
 /// Events read at once.
 const FETCH: usize = 64;
 
 /// How often a reading process looks for news, unless it says otherwise.
-const POLL: Duration = Duration::from_millis(100);
+pub(super) const POLL: Duration = Duration::from_millis(100);
 
 /// Where a subscription starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +142,22 @@ impl Source {
             Self::Reader(reader) => reader.view(),
         }
     }
+
+    /// Returns what is synced, and its order.
+    pub(super) fn ordered_view(&self, closed: bool) -> Result<(View, Arc<Arrangement>)> {
+        match self {
+            Self::Writer(core) => {
+                let (view, order) = core.writer.ordered_synced_view();
+                let order = caught_up(order, &view)?;
+                Ok((view, order))
+            }
+            Self::Reader(reader) => {
+                let view = self.view(closed)?;
+                let order = reader.arrange(&view)?;
+                Ok((view, order))
+            }
+        }
+    }
 }
 
 impl Subscription {
@@ -208,17 +225,8 @@ impl Subscription {
             if found.is_some() || closed {
                 return Ok(found);
             }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
+            if !wait_for_news(&self.seat, &self.source, self.poll, until) {
                 return Ok(None);
-            }
-            let polling = matches!(self.source, Source::Reader(_)).then_some(self.poll);
-            match left.into_iter().chain(polling).min() {
-                Some(pause) => match self.seat.woken.recv_timeout(pause) {
-                    Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
-                },
-                // Its sender lives in the seat's own list.
-                None => drop(self.seat.woken.recv()),
             }
         }
     }
@@ -268,6 +276,23 @@ impl Subscription {
     pub fn is_closed(&self) -> bool {
         self.seat.is_closed()
     }
+}
+
+/// Waits until there may be news; returns false when the time is over.
+pub(super) fn wait_for_news(seat: &Seat, source: &Source, poll: Duration, until: Option<Instant>) -> bool {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    if left.is_some_and(|left| left.is_zero()) {
+        return false;
+    }
+    let polling = matches!(source, Source::Reader(_)).then_some(poll);
+    match left.into_iter().chain(polling).min() {
+        Some(pause) => match seat.woken.recv_timeout(pause) {
+            Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        },
+        // Its sender lives in the seat's own list.
+        None => drop(seat.woken.recv()),
+    }
+    true
 }
 
 impl fmt::Debug for Subscription {

@@ -5,15 +5,17 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::arranging::{OrderFiles, caught_up};
 use super::content::vault_options;
 use super::opening::{READER_LOCK, must_exist, recover_for_reading, shared_lock};
 use super::options::Options;
-use super::ordered;
 use super::progress::Progress;
+use super::proving::prove;
 use super::snapshot::all_events;
 use crate::blob::{Access, Vault};
 use crate::codec::ControlState;
 use crate::contract::{Code, Error, EventFields, EventId, Result};
+use crate::index::NodeAccess;
 use crate::io::ProofBudget;
 use crate::log::{Finding, Names, Part, Standing, StoredEvent, Torn, View, check_active};
 
@@ -156,7 +158,7 @@ pub fn verify(path: impl AsRef<Path>, options: &Options, progress: &dyn Progress
     if report.findings.is_empty() {
         // Queries over damaged segments would only name the same places again.
         check_events(&view, &mut report)?;
-        check_order(&view, &mut report)?;
+        check_order(path, options, &view, &mut report)?;
     }
     check_content(path, options, progress, &mut report)?;
     report.outcome = VerifyOutcome::of(report.torn.as_ref(), &report.findings);
@@ -311,8 +313,14 @@ fn check_event(view: &View, event: &StoredEvent, missing: &mut BTreeMap<EventId,
     Ok(())
 }
 
-fn check_order(view: &View, report: &mut VerifyReport) -> Result<()> {
-    match ordered::prove(view) {
+/// Proves the order as a reading process would give it: the stored one, where it is of this log.
+fn check_order(path: &Path, options: &Options, view: &View, report: &mut VerifyReport) -> Result<()> {
+    let Some(store) = report.store else { return Ok(()) };
+    let proved = OrderFiles::open(options, path, &store, NodeAccess::Read)
+        .and_then(|files| files.stored(options, view))
+        .and_then(|(order, _)| caught_up(order.into(), view))
+        .and_then(|order| prove(view, &order));
+    match proved {
         Ok(events) => report.ordered = Some(events),
         Err(error) if error.code() == Code::Cycle => {
             report.findings.push(Finding::of(Error::corrupt(error.message()))?);

@@ -214,8 +214,8 @@ fn list(events: Events) -> Vec<StoredEvent> {
     events.map(|event| event.unwrap()).collect()
 }
 
-fn ids(events: Events) -> Value {
-    list(events).iter().map(|event| event.id().to_string()).collect()
+fn ids(events: impl Into<Events>) -> Value {
+    list(events.into()).iter().map(|event| event.id().to_string()).collect()
 }
 
 fn by_id(events: Events) -> Value {

@@ -10,8 +10,8 @@ use causelog::{
 
 use crate::support::{event, small};
 
-fn ids(events: causelog::Events) -> Vec<String> {
-    events.map(|event| event.unwrap().id().to_string()).collect()
+fn ids(events: impl Into<causelog::Events>) -> Vec<String> {
+    events.into().map(|event| event.unwrap().id().to_string()).collect()
 }
 
 fn check(store: &Store, events: &[Event]) {

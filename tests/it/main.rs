@@ -25,6 +25,7 @@ mod hardening;
 mod hosts;
 mod model;
 mod nth_call;
+mod order;
 mod recovery;
 mod repair;
 mod replay_model;

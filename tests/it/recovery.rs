@@ -504,7 +504,7 @@ fn everything(store: &Store, events: &[Event]) -> (Vec<Event>, bool) {
     };
     take(store.events());
     take(store.by_type("turn.started"));
-    take(store.ordered());
+    take(store.ordered().map(Into::into));
     take(store.ancestry(&events[events.len() - 1].id));
     for event in events {
         match store.get(&event.id).and_then(|found| found.map(|found| found.to_event()).transpose()) {

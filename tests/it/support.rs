@@ -33,7 +33,7 @@ pub(crate) fn held(store: &Store) -> Vec<Event> {
 }
 
 /// Returns the ids of events.
-pub(crate) fn ids(events: causelog::Events) -> Vec<String> {
+pub(crate) fn ids(events: impl Iterator<Item = causelog::Result<causelog::StoredEvent>>) -> Vec<String> {
     events.map(|event| event.unwrap().id().to_string()).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::contract::{EventFields, EventId};
 ///
 /// By host and seq, each once; what names those in turn is not shown. With --json the whole events, ready to be imported.
 /// An event that is not held is named by its id: shown are those that wait for it. Exit 1 when it is not held and
-/// nothing names it. Reads the store from the event on, and all of it for an event that is not held.
+/// nothing names it. Answered by an index, so only the events shown are read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The event's id, or where it stands: HOST#SEQ

@@ -11,9 +11,9 @@ use crate::cli::output::{Output, plain};
 use crate::cli::progress::{Bar, Unit};
 use crate::cli::target::{is_standard_output, refuse_inside, to_file, unwritable};
 use crate::codec::write_event;
-use crate::contract::Error;
+use crate::contract::{Error, Result};
 use crate::replay::count;
-use crate::store::Events;
+use crate::store::StoredEvent;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +52,8 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
         refuse_inside(&shared.store_dir(), file)?;
     }
     let snapshot = store.snapshot()?;
-    let events = if args.order { snapshot.ordered()? } else { snapshot.events() };
+    let events: Box<dyn Iterator<Item = Result<StoredEvent>>> =
+        if args.order { Box::new(snapshot.ordered()?) } else { Box::new(snapshot.events()) };
     let all = Some(snapshot.len());
     let Some(file) = file else {
         let bar = output.bar_beside_data("exporting", Unit::Count, all);
@@ -78,7 +79,7 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
 
 /// Writes each event as a line; returns how many.
 fn write_all(
-    events: Events,
+    events: impl Iterator<Item = Result<StoredEvent>>,
     bar: &Bar,
     mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {

@@ -1,6 +1,5 @@
 //! `log`: the order, for people.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use crate::cli::args::{Listing, Shared};
@@ -9,7 +8,7 @@ use crate::cli::graph::{COLUMNS_MAX, Picture, Uses};
 use crate::cli::listing::{Around, Form, Lines, list};
 use crate::cli::open;
 use crate::cli::output::Output;
-use crate::contract::Result;
+use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, Result};
 use crate::replay::count;
 use crate::store::{Snapshot, StoredEvent};
 
@@ -24,6 +23,8 @@ Examples:
   causelog log --limit 20
   causelog log --last 20 --payload
   causelog log --last 40 --graph
+  causelog log --from phone#12 --limit 20
+  causelog log --reverse --limit 5
   causelog log --json | jq -r .type | sort | uniq -c";
 
 /// Show the events in their one order.
@@ -37,7 +38,13 @@ pub(crate) struct Args {
     listing: Listing,
     /// Show the last N events of the order
     #[arg(long, value_name = "N", conflicts_with = "limit")]
-    last: Option<usize>,
+    last: Option<u64>,
+    /// Start at a position, from 0, or at an event: its id, or HOST#SEQ
+    #[arg(long, value_name = "POSITION|EVENT", conflicts_with = "last", allow_hyphen_values = true)]
+    from: Option<String>,
+    /// Show the last event first; with --from, what stands before
+    #[arg(long, conflicts_with = "graph")]
+    reverse: bool,
     /// Draw the causes as lines between events
     #[arg(long)]
     graph: bool,
@@ -51,30 +58,42 @@ pub(super) fn run(args: &Args, shared: &Shared, output: &mut Output) -> Outcome 
     }
     let store = open::read(shared, output)?;
     let snapshot = store.snapshot()?;
-    let ordered = snapshot.ordered()?;
-    let Some(last) = args.last else {
-        if args.graph {
-            let arrivals = snapshot.events().map(|event| Ok(event?.arrival()));
-            draw(&snapshot, arrivals, ordered, args.listing, output)?;
-        } else {
-            list(&snapshot, ordered, args.listing, Form::Summary, output)?;
-        }
-        return Ok(Exit::Fine);
+    let from = match (&args.from, args.last) {
+        (Some(from), _) => position(&snapshot, from)?,
+        (None, Some(last)) => snapshot.len().saturating_sub(last),
+        (None, None) => 0,
     };
-    let mut tail = VecDeque::new();
-    for event in ordered {
-        tail.push_back(event?);
-        if tail.len() > last {
-            tail.pop_front();
-        }
+    if args.reverse {
+        let before = if args.from.is_some() {
+            snapshot.ordered_between(..=from)?
+        } else {
+            snapshot.ordered_from(from)?
+        };
+        list(&snapshot, before.rev(), args.listing, Form::Summary, output)?;
+        return Ok(Exit::Fine);
     }
+    let ordered = snapshot.ordered_from(from)?;
     if args.graph {
-        let arrivals: Vec<Result<u64>> = tail.iter().map(|event| Ok(event.arrival())).collect();
-        draw(&snapshot, arrivals.into_iter(), tail.into_iter().map(Ok), args.listing, output)?;
+        let arrivals = snapshot.ordered_from(from)?.map(|event| Ok(event?.arrival()));
+        draw(&snapshot, arrivals, ordered, args.listing, output)?;
     } else {
-        list(&snapshot, tail.into_iter().map(Ok), args.listing, Form::Summary, output)?;
+        list(&snapshot, ordered, args.listing, Form::Summary, output)?;
     }
     Ok(Exit::Fine)
+}
+
+/// Reads a position, or finds that of an event.
+fn position(snapshot: &Snapshot, from: &str) -> Result<u64> {
+    if let Ok(position) = from.parse() {
+        return Ok(position);
+    }
+    let id = match super::get::named(snapshot, from)? {
+        Some(event) => event.id().to_owned(),
+        None => EventId::new(from)?,
+    };
+    snapshot.position_of(&id)?.ok_or_else(|| {
+        Error::new(ErrorKind::NotFound, Code::Store, format!("event {id} is not held, so it has no position"))
+    })
 }
 
 /// Draws events up to the limit, each below its causes. `arrivals` are those of the events that lines may lead to: one

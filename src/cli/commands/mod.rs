@@ -10,6 +10,7 @@ pub(crate) mod dependents;
 pub(crate) mod export;
 pub(crate) mod r#gen;
 pub(crate) mod get;
+pub(crate) mod heads;
 pub(crate) mod hosts;
 pub(crate) mod import;
 pub(crate) mod init;
@@ -21,6 +22,7 @@ pub(crate) mod repair;
 pub(crate) mod replay;
 pub(crate) mod shred;
 pub(crate) mod since;
+pub(crate) mod stable;
 pub(crate) mod stats;
 pub(crate) mod verify;
 
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Since(since::Args),
     Ancestry(ancestry::Args),
     Dependents(dependents::Args),
+    Heads(heads::Args),
+    Stable(stable::Args),
     Replay(replay::Args),
     Blob(blob::Args),
     Shred(shred::Args),
@@ -75,6 +79,8 @@ pub(crate) fn run(command: Command, shared: &Shared, output: &mut Output) -> Out
         Command::Since(args) => since::run(&args, shared, output),
         Command::Ancestry(args) => ancestry::run(&args, shared, output),
         Command::Dependents(args) => dependents::run(&args, shared, output),
+        Command::Heads(args) => heads::run(&args, shared, output),
+        Command::Stable(_) => stable::run(shared, output),
         Command::Replay(args) => replay::run(&args, shared, output),
         Command::Blob(args) => blob::run(args, shared, output),
         Command::Shred(args) => shred::run(&args, shared, output),

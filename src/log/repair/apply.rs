@@ -14,6 +14,7 @@ use super::salvage::Salvage;
 use crate::codec::{Control, Frame, FrameSeed, SegmentHeader};
 use crate::contract::{Error, Result};
 use crate::io::{Keep, OpenMode, ProofBudget, Vfs, VfsFile};
+use crate::log::arrangement::Arrangement;
 use crate::log::error::LogError;
 use crate::log::interner::Names;
 use crate::log::mark::{MARK_FILE, MarkWriter};
@@ -144,7 +145,8 @@ impl Plan {
             on_synced: Notifier::default(),
         };
         let names = Arc::new(Names::of(&state));
-        let staging = Staging::new(state, names, active);
+        // No event is appended here, so nobody asks for the order.
+        let staging = Staging::new(state, names, active, Arrangement::in_memory());
         let writer = Writer::new(Arc::clone(vfs), dir.to_path_buf(), options, segments, staging, mark, false);
         for reseal in &self.reseal {
             let segment = reseal.header.segment;

@@ -101,15 +101,13 @@ impl<'a> Edit<'a> {
         let (tables, shelf, ranks) = (&mut *self.tables, self.shelf, self.ranks);
         while let Some(was) = journal.pop() {
             match was {
-                Was::Run(key, value) => put::<Runs>(tables, shelf, ranks, key, value).map(|_| ())?,
-                Was::Place(key, value) => put::<Places>(tables, shelf, ranks, key, value).map(|_| ())?,
-                Was::Dependent(key, value) => {
-                    put::<Dependents>(tables, shelf, ranks, key, value).map(|_| ())?;
-                }
-                Was::Missing(key, value) => put::<Missing>(tables, shelf, ranks, key, value).map(|_| ())?,
-                Was::Waiting(key, value) => put::<Waiting>(tables, shelf, ranks, key, value).map(|_| ())?,
-                Was::Head(key, value) => put::<Heads>(tables, shelf, ranks, key, value).map(|_| ())?,
-                Was::Host(key, value) => put::<Hosts>(tables, shelf, ranks, key, value).map(|_| ())?,
+                Was::Run(key, value) => restore::<Runs>(tables, shelf, ranks, key, value)?,
+                Was::Place(key, value) => restore::<Places>(tables, shelf, ranks, key, value)?,
+                Was::Dependent(key, value) => restore::<Dependents>(tables, shelf, ranks, key, value)?,
+                Was::Missing(key, value) => restore::<Missing>(tables, shelf, ranks, key, value)?,
+                Was::Waiting(key, value) => restore::<Waiting>(tables, shelf, ranks, key, value)?,
+                Was::Head(key, value) => restore::<Heads>(tables, shelf, ranks, key, value)?,
+                Was::Host(key, value) => restore::<Hosts>(tables, shelf, ranks, key, value)?,
             }
         }
         Ok(())
@@ -138,4 +136,14 @@ fn put<T: Table>(
         Some(value) => tree.insert(shelf, context, key, value),
         None => tree.remove(shelf, context, &key),
     }
+}
+
+fn restore<T: Table>(
+    tables: &mut Tables,
+    shelf: &Shelf,
+    ranks: &Ranks,
+    key: T::Key,
+    value: Option<T::Value>,
+) -> Result<()> {
+    put::<T>(tables, shelf, ranks, key, value).map(|_| ())
 }

@@ -49,6 +49,7 @@ use add::Scratch;
 use changes::Changes;
 use kinds::{Dependents, Heads, Hosts, Missing, Waiting};
 use layout::Layout;
+use tags::Stride;
 
 pub use cursor::RunCursor;
 pub use key::{Cause, EventKey, Facts, Gap, NewEvent, Placing, Ranks, Run};
@@ -75,6 +76,7 @@ struct Tables {
     waiting: Tree<Waiting>,
     heads: Tree<Heads>,
     hosts: Tree<Hosts>,
+    stride: Stride,
 }
 
 impl OrderIndex {

@@ -105,6 +105,7 @@ impl OrderIndex {
             waiting: open(bytes)?,
             heads: open(bytes)?,
             hosts: open(bytes)?,
+            ..Tables::default()
         };
         let events = take_u64(bytes)?;
         let generation = take_u64(bytes)?;

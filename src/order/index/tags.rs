@@ -16,9 +16,17 @@ use super::layout::contradiction;
 /// The first run's tag; leaves room on both sides.
 const FIRST_TAG: u64 = 1 << 62;
 
-/// Distance of the tags of runs that are put last one after the other: there is room for some 10^8 of them before the end
-/// gets narrow, and between two of them for 36 that each halve what is left.
-const STRIDE: u64 = 1 << 36;
+/// Distance of the tags of runs that are put last one after the other, or first. By default there is room for some 10^8 of them
+/// before the end gets narrow, and between two of them for 36 that each halve what is left. Nothing but cost depends
+/// on it: tests take a small one, so that room runs out all the time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stride(pub(super) u64);
+
+impl Default for Stride {
+    fn default() -> Self {
+        Self(1 << 36)
+    }
+}
 
 /// A range of 2^n tags holds at most (10/7)^n runs, lest all of it has to be spread again soon. With all 2^64 tags that
 /// is 8 * 10^9 runs.
@@ -28,29 +36,29 @@ impl Edit<'_> {
     /// Returns a free tag directly behind a run, or before all runs, given the tags on both sides. Where there is none between
     /// them, other runs get other tags, these two as well.
     pub(super) fn room_between(&mut self, before: Option<(u64, Run)>, behind: Option<u64>) -> Result<u64> {
+        let Stride(stride) = self.tables.stride;
         let (mut low, mut high) = (before.map(|(tag, _)| tag), behind);
         loop {
             match (low, high) {
                 (None, None) => return Ok(FIRST_TAG),
-                (None, Some(high)) if high > 0 => return Ok(high - high.div_ceil(2).min(STRIDE)),
+                (None, Some(high)) if high > 0 => return Ok(high - high.div_ceil(2).min(stride)),
                 (Some(low), Some(high)) if high - low >= 2 => return Ok(low + (high - low) / 2),
                 (Some(low), None) if low < u64::MAX => {
                     let half = (u64::MAX - low).div_ceil(2);
-                    return Ok(low + half.min(STRIDE));
+                    return Ok(low + half.min(stride));
                 }
                 (_, Some(tag)) | (Some(tag), None) => self.spread(tag)?,
             }
             low = match before {
                 None => None,
-                Some((_, run)) => Some(self.tag_of(&run)?),
+                // That it is held there is checked: a place that leads elsewhere would have us spread for ever.
+                Some((_, run)) => {
+                    let spot = self.tables.layout.locate(self.shelf, run.first_key())?;
+                    Some(spot.ok_or_else(contradiction)?.tag)
+                }
             };
             high = self.tag_behind(low)?;
         }
-    }
-
-    /// Returns the tag of a run, by its place.
-    pub(super) fn tag_of(&self, run: &Run) -> Result<u64> {
-        self.tables.layout.places.get(self.shelf, &run.first_key())?.ok_or_else(contradiction)
     }
 
     /// Returns the tag of the run behind a tag, or of the first.

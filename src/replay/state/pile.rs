@@ -173,9 +173,12 @@ fn value_of(values: &[u8], entry: Entry) -> &[u8] {
 pub(in crate::replay) struct Merged<'p> {
     memory: (std::slice::Iter<'p, Entry>, &'p [u8]),
     runs: Vec<Run<'p>>,
-    /// The next record of each source: key, position, source, value. The source behind the last run is memory.
-    heads: BinaryHeap<Reverse<(u128, u64, usize, Vec<u8>)>>,
+    /// The next record of each source. The source behind the last run is memory.
+    heads: BinaryHeap<Reverse<Head>>,
 }
+
+/// Key, position, source and value.
+type Head = (u128, u64, usize, Vec<u8>);
 
 impl Merged<'_> {
     /// Returns the next record.

@@ -266,7 +266,9 @@ mod tests {
         bytes
     }
 
-    fn read(mut bytes: &[u8]) -> Result<(Vec<(u64, Option<String>)>, EventId)> {
+    type Values = (Vec<(u64, Option<String>)>, EventId);
+
+    fn read(mut bytes: &[u8]) -> Result<Values> {
         let mut from = In::new(&mut bytes);
         let values = (Vec::read(&mut from)?, EventId::read(&mut from)?);
         from.finish().map(|()| values)

@@ -154,5 +154,11 @@ fn room_is_made_wherever_it_runs_out() {
         assert!(each <= 400, "{each} nodes an event");
         assert_eq!(index.runs_len(), EVENTS);
         index.check(&shelf, &ranks).unwrap();
+        let mut keys: Vec<EventKey> =
+            (0..u32::try_from(EVENTS).unwrap()).map(|host| EventKey::new(host, 1)).collect();
+        keys.sort_by_key(|key| ranks.of(*key));
+        for (position, key) in (0..).zip(keys) {
+            assert_eq!(index.at(&shelf, position).unwrap(), Some(key));
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod atomicity;
 mod cost;
+mod encoding;
 mod histories;
 mod model;
 mod store;

@@ -106,6 +106,8 @@ impl Pair {
         assert_eq!(tree.before(shelf, &key).unwrap(), model.range(..key).next_back().map(held));
         let before: Model = model.range(..key).map(held).collect();
         assert_eq!(tree.sum_before(shelf, &CONTEXT, &key).unwrap(), sum(&before));
+        let weight = tree.weight_before(shelf, &key, |sum| sum.events, |_, value| value % 8).unwrap();
+        assert_eq!(weight, before.values().map(|value| value % 8).sum::<u64>());
 
         for least in [0, 20, 35, 39, 40] {
             let found =

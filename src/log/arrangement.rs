@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::parts::Found;
 use super::ranks::HostRanks;
 use super::view::View;
-use crate::contract::{Code, Error, IdRef, Result};
+use crate::contract::{Code, Error, ErrorKind, IdRef, Result};
 use crate::order::index::{Cause, EventKey, Facts, NewEvent, OrderIndex, Placing};
 use crate::order::tree::{NodeAt, Shape, Shelf, Source};
 
@@ -193,7 +193,7 @@ impl Arrangement {
             }
             for found in run.events {
                 let record = found.record.get();
-                let key = EventKey { host: record.host.to_native(), seq: record.seq().get() };
+                let key = found.key();
                 causes.clear();
                 ViewFacts { view, own: None }.causes_in(&found, &mut causes)?;
                 let id = record.id.get();
@@ -204,7 +204,7 @@ impl Arrangement {
                     Err(Refusal::Failed(error)) => return Err(error),
                     Err(Refusal::Cycle(_)) => {
                         let what = format!("the log's causes form a cycle through event {id}");
-                        return Err(Error::new(crate::contract::ErrorKind::Corrupt, Code::Cycle, what));
+                        return Err(Error::new(ErrorKind::Corrupt, Code::Cycle, what));
                     }
                 }
             }
@@ -254,10 +254,7 @@ impl ViewFacts<'_> {
             let at = match (cause.resolved(), self.own) {
                 (Some((host, seq)), _) => Some(EventKey { host, seq: seq.get() }),
                 (None, Some((own, key))) if own == id => Some(key),
-                (None, _) => self.view.find(id)?.map(|found| {
-                    let place = found.place();
-                    EventKey { host: place.host, seq: place.seq }
-                }),
+                (None, _) => self.view.find(id)?.map(|found| found.key()),
             };
             out.push(Cause { fingerprint: self.view.fingerprint(id).0, at });
         }

@@ -16,6 +16,7 @@ use super::record::Record;
 use super::sealed::SealedSegment;
 use crate::codec::{ActiveEntry, ControlState};
 use crate::contract::Result;
+use crate::order::index::EventKey;
 
 /// The segments of a log.
 #[derive(Clone, Debug)]
@@ -134,6 +135,12 @@ pub struct Found {
 }
 
 impl Found {
+    /// Returns what the order knows the event by.
+    pub fn key(&self) -> EventKey {
+        let record = self.record.get();
+        EventKey { host: record.host.to_native(), seq: record.seq().get() }
+    }
+
     /// Returns where the event stands.
     pub fn place(&self) -> Place {
         let record = self.record.get();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::interner::Names;
 use super::parts::{Found, Part, Parts, Segments};
 use super::standing::Standing;
+use super::stored::StoredEvent;
 use crate::codec::{Fingerprint, HostState};
 use crate::contract::{HostId, IdRef, Result};
 
@@ -74,6 +75,11 @@ impl View {
             + self.segments.rolled.len()
             + usize::from(self.segments.active.is_some());
         all.saturating_sub(behind + 1)
+    }
+
+    /// Gives an event that was found in the view, as a reader gets it.
+    pub fn event(&self, found: Found) -> StoredEvent {
+        StoredEvent::new(found.record, Arc::clone(&self.names), found.arrival)
     }
 
     /// Returns the number of events in the view.

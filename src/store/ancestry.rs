@@ -1,7 +1,6 @@
 //! What an event rests on: its causes, their causes, and so on, depth first.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use crate::contract::{EventFields, EventId, IdRef, Result};
 use crate::log::{StoredEvent, View};
@@ -25,7 +24,7 @@ impl Ancestry {
             if !self.seen.insert(found.arrival) {
                 continue;
             }
-            let event = StoredEvent::new(found.record, Arc::clone(self.view.names()), found.arrival);
+            let event = self.view.event(found);
             let first = self.stack.len();
             self.stack.extend(event.causes().map(IdRef::to_owned));
             if let Some(causes) = self.stack.get_mut(first..) {

@@ -62,9 +62,9 @@ impl<F: FnMut(Option<EventKey>) -> Result<Option<EventKey>>> Iterator for Read<F
     fn next(&mut self) -> Option<Self::Item> {
         let read = |key: EventKey| {
             let found = self.view.at(key.host, key.seq)?;
-            let event = found
-                .map(|found| StoredEvent::new(found.record, Arc::clone(self.view.names()), found.arrival));
-            event.ok_or_else(|| Error::corrupt("an event of the order's index is not in the log"))
+            found
+                .map(|found| self.view.event(found))
+                .ok_or_else(|| Error::corrupt("an event of the order's index is not in the log"))
         };
         let next = self.keys.next().transpose()?;
         Some(next.and_then(read))
@@ -87,8 +87,7 @@ pub(super) fn dependents(
     id: &EventId,
 ) -> Result<Box<dyn Iterator<Item = Result<StoredEvent>> + Send + 'static>> {
     if let Some(found) = view.find(id.as_ref())? {
-        let place = found.place();
-        let of = EventKey { host: place.host, seq: place.seq };
+        let of = found.key();
         let asked = view.clone();
         let find = move |after| {
             let mut facts = ViewFacts { view: &asked, own: None };

@@ -21,7 +21,7 @@ use super::ring;
 use crate::contract::{Code, Error, ErrorKind, EventFields, EventId, HostId, Result, Seq, same};
 use crate::index::{Checkpoint, CheckpointBatch, HostRow, Index, SegmentRow};
 use crate::io::ProofBudget;
-use crate::log::{Outcome, StoredEvent, Writer, checkpoint, merge_next, seal_next};
+use crate::log::{Outcome, Writer, checkpoint, merge_next, seal_next};
 
 /// Rolled segments that may wait to be sealed before appends help.
 const ROLLED_MAX: usize = 4;
@@ -116,7 +116,7 @@ impl Core {
         if matches!(refusal.code(), Code::Type | Code::Payload) {
             let view = self.writer.view();
             if let Some(found) = view.find(event.id())? {
-                let held = StoredEvent::new(found.record, Arc::clone(view.names()), found.arrival);
+                let held = view.event(found);
                 if matches!(same(&held, event), Ok(true)) {
                     return Ok(Outcome::Duplicate(0));
                 }

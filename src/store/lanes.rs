@@ -60,9 +60,7 @@ impl Lanes {
             return Ok(event);
         }
         let found = self.view.at(host, seq)?;
-        let event =
-            found.map(|found| StoredEvent::new(found.record, self.view.names().clone(), found.arrival));
-        event.ok_or_else(|| {
+        found.map(|found| self.view.event(found)).ok_or_else(|| {
             let name = self.view.names().host(host).unwrap_or_default();
             Error::corrupt(format!("{name}#{seq} is in the order and not in the log"))
         })

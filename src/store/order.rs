@@ -161,8 +161,7 @@ impl Snapshot {
     }
 
     pub(super) fn key_of(&self, id: &EventId) -> Result<Option<EventKey>> {
-        let place = self.view.find(id.as_ref())?.map(|found| found.place());
-        Ok(place.map(|place| EventKey { host: place.host, seq: place.seq }))
+        Ok(self.view.find(id.as_ref())?.map(|found| found.key()))
     }
 }
 

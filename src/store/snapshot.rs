@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
 
 use super::ancestry::Ancestry;
 use super::by_type::OfType;
@@ -43,7 +42,7 @@ impl Snapshot {
     }
 
     fn wrap(&self, found: Found) -> StoredEvent {
-        StoredEvent::new(found.record, Arc::clone(self.view.names()), found.arrival)
+        self.view.event(found)
     }
 
     /// Returns the number of events held.

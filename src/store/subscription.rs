@@ -244,10 +244,7 @@ impl Subscription {
                 self.gap = Some(gap);
                 return Err(missing(gap));
             }
-            let names = view.names();
-            let wrap =
-                |found: crate::log::Found| StoredEvent::new(found.record, Arc::clone(names), found.arrival);
-            self.fetched.extend(run.events.into_iter().map(wrap));
+            self.fetched.extend(run.events.into_iter().map(|found| view.event(found)));
         }
         let Some(event) = self.fetched.pop_front() else { return Ok(None) };
         self.next = event.arrival() + 1;
